@@ -127,6 +127,15 @@ public final class OffHeap {
         }
     }
 
+    /** Reads eight bytes of an array; {@code offset} counts from its start, see {@link #BYTE_ARRAY_OFFSET}. */
+    public static long getLong(byte[] base, long offset) {
+        try {
+            return (long) GET_LONG_OF.invokeExact((Object) base, offset);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
     /** Writes eight bytes; any alignment. */
     public static void putLong(long address, long value) {
         try {
