@@ -6,6 +6,8 @@ PREREQUISITES=(
   "mvn|maven"
 )
 MINIMUM_JAVA=17
+# Spark 4.0 and older do not run on later ones.
+MAXIMUM_JAVA=21
 
 # Prints the major version of a javac, or 0.
 javac_version() {
@@ -14,13 +16,16 @@ javac_version() {
   echo "${version:-0}"
 }
 
-# Puts a recent enough JDK first on the PATH: JAVA_HOME, then the PATH, then where Debian installs them.
+# Puts a suitable JDK first on the PATH: JAVA_HOME, then the PATH, then where Debian installs them.
 use_jdk() {
-  local home
+  local home version
   for home in "${JAVA_HOME:-}" "$(path_jdk)" /usr/lib/jvm/java-17-* /usr/lib/jvm/java-21-* /usr/lib/jvm/default-java; do
-    if [[ -n $home && -x $home/bin/javac && $(javac_version "$home/bin/javac") -ge $MINIMUM_JAVA ]]; then
-      export JAVA_HOME=$home PATH=$home/bin:$PATH
-      return 0
+    if [[ -n $home && -x $home/bin/javac ]]; then
+      version=$(javac_version "$home/bin/javac")
+      if ((version >= MINIMUM_JAVA && version <= MAXIMUM_JAVA)); then
+        export JAVA_HOME=$home PATH=$home/bin:$PATH
+        return 0
+      fi
     fi
   done
   return 1
@@ -60,7 +65,7 @@ ensure_prerequisites() {
       command=${entry%%|*}
       echo "  $command: on Debian or Ubuntu run 'apt-get install $(installable ${entry#*|})'" >&2
     done
-    echo "javac must be version $MINIMUM_JAVA or later; JAVA_HOME is used if it is set" >&2
+    echo "javac must be version $MINIMUM_JAVA to $MAXIMUM_JAVA; JAVA_HOME is used if it is set" >&2
     return 1
   fi
   "${sudo[@]}" apt-get -q update || return 1

@@ -43,8 +43,13 @@ public final class ReadRequest {
         this.ranges = List.copyOf(ranges);
         this.deadlineNs = deadlineNs;
         this.listener = Objects.requireNonNull(listener);
+        requireFit();
+    }
+
+    /** Throws unless all ranges fit the destination, which may have been shrunk since. */
+    void requireFit() {
         long capacity = destination.capacity();
-        for (Range range : this.ranges) {
+        for (Range range : ranges) {
             long offset = range.destinationOffset();
             if (range.length() < 0 || offset < 0 || offset > capacity - range.length()) {
                 throw new IllegalArgumentException("range does not fit the destination: destinationOffset=" + offset

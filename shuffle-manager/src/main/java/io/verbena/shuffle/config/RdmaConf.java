@@ -57,7 +57,7 @@ public final class RdmaConf {
             .since("0.1.0")
             .doc(
                     "Bytes touched in the background when the executor starts, because a fresh page costs far more than a warm"
-                            + " one. This memory is in use even if no shuffle is. Unset, it is no more than a small `memory.size`"
+                            + " one. This memory is in use before any shuffle is. Unset, it is no more than a small `memory.size`"
                             + " allows."));
 
     private static final ConfigKey<Double> HIGH_WATER_MARK = declare(ConfigKey.decimal("memory.highWaterMark", 0.1, 1.0)
@@ -67,17 +67,20 @@ public final class RdmaConf {
                     "Share of `memory.size` in use at which the coldest shuffle's outputs are written to disk. Lower leaves more"
                             + " room for bursts and writes more to disk."));
 
-    private static final ConfigKey<MemoryBacking> BACKING = declare(ConfigKey.oneOf(
-                    "memory.backing", MemoryBacking.class)
-            .defaultValue("auto")
-            .since("0.1.0")
-            .doc("Kind of pages. `auto` takes the first that works of huge pages, shared memory and plain pages."
-                    + " Neighbours cannot map `plain` memory, so they fetch over Netty."));
+    private static final ConfigKey<MemoryBacking> BACKING = declare(
+            ConfigKey.oneOf("memory.backing", MemoryBacking.class)
+                    .defaultValue("auto")
+                    .since("0.1.0")
+                    .doc(
+                            "Best kind of pages to try. `auto` and `hugetlbfs`: huge pages, then shared memory, then plain"
+                                    + " pages; `shm` skips the first. Neighbours cannot map `plain` memory, so they fetch over Netty."));
 
-    private static final ConfigKey<String> SHM_DIRECTORY = declare(ConfigKey.path("memory.shmDirectory")
-            .defaultValue("/dev/shm")
-            .since("0.1.0")
-            .doc("A tmpfs directory for `shm` segments, with `memory.size` free for each executor on the host."));
+    private static final ConfigKey<String> SHM_DIRECTORY = declare(
+            ConfigKey.path("memory.shmDirectory")
+                    .defaultValue("/dev/shm")
+                    .since("0.1.0")
+                    .doc(
+                            "A tmpfs directory for `shm` segments, with room for the `memory.size` of every executor on the host."));
 
     private static final ConfigKey<String> HUGETLBFS_DIRECTORY =
             declare(ConfigKey.optionalPath("memory.hugetlbfsDirectory")

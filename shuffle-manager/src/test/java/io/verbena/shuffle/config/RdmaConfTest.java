@@ -64,6 +64,7 @@ class RdmaConfTest {
         assertThat(conf.prewarm()).isZero();
         assertThat(conf.highWaterMark()).isEqualTo(0.5);
         assertThat(conf.backing()).isEqualTo(MemoryBacking.HUGETLBFS);
+        assertThat(conf.backing().kind()).isEqualTo("hugetlbfs");
         assertThat(conf.shmDirectory()).isEqualTo("/mnt/shm");
         assertThat(conf.hugetlbfsDirectory()).isEqualTo("/mnt/huge");
         assertThat(conf.trimIdleMs()).isEqualTo(5_000);
