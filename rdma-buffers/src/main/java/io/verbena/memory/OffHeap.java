@@ -170,9 +170,9 @@ public final class OffHeap {
     }
 
     /** Reads eight bytes of an array; {@code offset} counts from its start, see {@link #BYTE_ARRAY_OFFSET}. */
-    public static long getLong(byte[] base, long offset) {
+    public static long getLong(Object base, long offset) {
         try {
-            return (long) GET_LONG_OF.invokeExact((Object) base, offset);
+            return (long) GET_LONG_OF.invokeExact(base, offset);
         } catch (Throwable e) {
             throw rethrow(e);
         }

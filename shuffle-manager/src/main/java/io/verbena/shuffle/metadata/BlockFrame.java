@@ -5,6 +5,8 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.Adler32;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
@@ -21,11 +23,18 @@ import java.util.zip.Checksum;
  *
  * @param layout how the slices are encoded
  * @param checksumKind the algorithm of {@code checksums}
- * @param reduceIds ascending; a partition whose block has several slices stands several times
- * @param lengths bytes of each slice
- * @param checksums checksum of each slice
+ * @param entries the slices, in order: partitions ascend, and one whose block has several slices stands several times
  */
-public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] reduceIds, long[] lengths, long[] checksums) {
+public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, List<Entry> entries) {
+    /**
+     * One slice.
+     *
+     * @param reduceId its partition
+     * @param length its bytes
+     * @param checksum its checksum, of the frame's kind
+     */
+    public record Entry(int reduceId, long length, long checksum) {}
+
     private static final int MAGIC = 0x56465231; // "VFR1"
     private static final int VERSION = 1;
     private static final int FIXED = 20;
@@ -37,10 +46,25 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
     /** The checksum algorithms Spark knows; the code is on the wire. */
     public enum ChecksumKind {
         /** Checksums were switched off by spark.shuffle.checksum.enabled when the stock file was written. */
-        NONE,
-        ADLER32,
-        CRC32,
-        CRC32C;
+        NONE(0),
+        ADLER32(1),
+        CRC32(2),
+        CRC32C(3);
+
+        private final int code;
+
+        ChecksumKind(int code) {
+            this.code = code;
+        }
+
+        private static ChecksumKind ofCode(int code) throws CorruptMetadataException {
+            for (ChecksumKind kind : values()) {
+                if (kind.code == code) {
+                    return kind;
+                }
+            }
+            throw new CorruptMetadataException("block frame has an unknown checksum kind: code=" + code);
+        }
 
         /** Returns a fresh calculator, {@code null} for {@link #NONE}. */
         public Checksum newChecksum() {
@@ -55,11 +79,14 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
 
     /** Renders the head; the slices' bytes follow it. */
     public ByteBuffer encode() {
-        ByteBuffer out = ByteBuffer.allocate(FIXED + ENTRY * reduceIds.length);
-        out.putInt(MAGIC).putInt(VERSION << 16 | layout.code()).putInt(checksumKind.ordinal()).putInt(reduceIds.length);
+        ByteBuffer out = ByteBuffer.allocate(FIXED + ENTRY * entries.size());
+        out.putInt(MAGIC)
+                .putInt(VERSION << 16 | layout.code())
+                .putInt(checksumKind.code)
+                .putInt(entries.size());
         out.putInt(0);
-        for (int i = 0; i < reduceIds.length; i++) {
-            out.putInt(reduceIds[i]).putLong(lengths[i]).putLong(checksums[i]);
+        for (Entry entry : entries) {
+            out.putInt(entry.reduceId()).putLong(entry.length()).putLong(entry.checksum());
         }
         out.putInt(16, crcOf(out.array()));
         return out.flip();
@@ -67,7 +94,7 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
 
     /** Bytes of the encoded head. */
     public long headLength() {
-        return FIXED + (long) ENTRY * reduceIds.length;
+        return FIXED + (long) ENTRY * entries.size();
     }
 
     /**
@@ -83,10 +110,10 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
         check("magic", head.getInt(0), MAGIC);
         int kind = head.getInt(4);
         check("version", kind >>> 16, VERSION);
-        int sum = head.getInt(8);
         int count = head.getInt(12);
-        if (sum < 0 || sum >= ChecksumKind.values().length || count < 0 || count > MAX_SLICES) {
-            throw new CorruptMetadataException("block frame is corrupt: checksumKind=" + sum + ", slices=" + count);
+        if (count < 0 || count > MAX_SLICES) {
+            throw new CorruptMetadataException(
+                    "block frame has an impossible count of slices: count=" + count + ", atMost=" + MAX_SLICES);
         }
         byte[] table = readFully(in, ENTRY * count);
         int expected = head.getInt(16);
@@ -95,22 +122,26 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
         crc.update(fixed);
         crc.update(table);
         check("header crc32c", (int) crc.getValue(), expected);
-        ByteBuffer entries = ByteBuffer.wrap(table);
-        int[] reduceIds = new int[count];
-        long[] lengths = new long[count];
-        long[] checksums = new long[count];
+        return new BlockFrame(
+                BlockLayout.ofCode(kind & 0xffff),
+                ChecksumKind.ofCode(head.getInt(8)),
+                decodeEntries(ByteBuffer.wrap(table), count, startReduceId, endReduceId));
+    }
+
+    private static List<Entry> decodeEntries(ByteBuffer table, int count, int startReduceId, int endReduceId)
+            throws CorruptMetadataException {
+        List<Entry> entries = new ArrayList<>(count);
         int previous = startReduceId;
         for (int i = 0; i < count; i++) {
-            reduceIds[i] = entries.getInt();
-            lengths[i] = entries.getLong();
-            checksums[i] = entries.getLong();
-            if (reduceIds[i] < previous || reduceIds[i] >= endReduceId || lengths[i] < 0) {
-                throw new CorruptMetadataException("block frame has a slice that was not asked for: reduceId=" + reduceIds[i] + ", lengthBytes="
-                        + lengths[i] + ", asked=[" + startReduceId + ", " + endReduceId + ")");
+            Entry entry = new Entry(table.getInt(), table.getLong(), table.getLong());
+            if (entry.reduceId() < previous || entry.reduceId() >= endReduceId || entry.length() < 0) {
+                throw new CorruptMetadataException("block frame has a slice that was not asked for: " + entry
+                        + ", asked=[" + startReduceId + ", " + endReduceId + ")");
             }
-            previous = reduceIds[i];
+            previous = entry.reduceId();
+            entries.add(entry);
         }
-        return new BlockFrame(BlockLayout.ofCode(kind & 0xffff), ChecksumKind.values()[sum], reduceIds, lengths, checksums);
+        return entries;
     }
 
     private static byte[] readFully(InputStream in, int length) throws IOException {
@@ -125,8 +156,8 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, int[] re
 
     private static void check(String what, int got, int expected) throws CorruptMetadataException {
         if (got != expected) {
-            throw new CorruptMetadataException("block frame has a wrong " + what + ": got=0x" + Integer.toHexString(got) + ", expected=0x"
-                    + Integer.toHexString(expected));
+            throw new CorruptMetadataException("block frame has a wrong " + what + ": got=0x" + Integer.toHexString(got)
+                    + ", expected=0x" + Integer.toHexString(expected));
         }
     }
 

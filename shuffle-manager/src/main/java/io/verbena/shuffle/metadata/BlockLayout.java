@@ -44,7 +44,8 @@ public enum BlockLayout {
      */
     public static BlockLayout ofCode(int code) throws CorruptMetadataException {
         if (code < 1 || code >= BY_CODE.length) {
-            throw new CorruptMetadataException("unknown block layout: code=" + code + ", known=1.." + (BY_CODE.length - 1));
+            throw new CorruptMetadataException(
+                    "unknown block layout: code=" + code + ", known=1.." + (BY_CODE.length - 1));
         }
         return BY_CODE[code];
     }

@@ -17,36 +17,41 @@ final class Checksummed {
 
     static byte[] seal(int magic, int version, byte[] payload) {
         ByteBuffer out = ByteBuffer.allocate(HEADER + payload.length);
-        out.putInt(magic).putInt(version).putInt(payload.length).putInt(crc(payload)).put(payload);
+        out.putInt(magic)
+                .putInt(version)
+                .putInt(payload.length)
+                .putInt(crc(payload))
+                .put(payload);
         return out.array();
     }
 
     static ByteBuffer open(String what, int magic, int version, byte[] message) throws CorruptMetadataException {
         if (message.length < HEADER) {
-            throw new CorruptMetadataException(what + " is too short: lengthBytes=" + message.length + ", atLeast=" + HEADER);
+            throw new CorruptMetadataException(
+                    what + " is too short: lengthBytes=" + message.length + ", atLeast=" + HEADER);
         }
         ByteBuffer in = ByteBuffer.wrap(message);
         int gotMagic = in.getInt();
         if (gotMagic != magic) {
-            throw new CorruptMetadataException(
-                    what + " has a wrong magic number: got=0x" + Integer.toHexString(gotMagic) + ", expected=0x" + Integer.toHexString(magic));
+            throw new CorruptMetadataException(what + " has a wrong magic number: got=0x"
+                    + Integer.toHexString(gotMagic) + ", expected=0x" + Integer.toHexString(magic));
         }
         int gotVersion = in.getInt();
         if (gotVersion != version) {
-            throw new CorruptMetadataException(what + " has another protocol version: theirs=" + gotVersion + ", ours=" + version
-                    + "; run the same Verbena jar on all executors");
+            throw new CorruptMetadataException(what + " has another protocol version: theirs=" + gotVersion + ", ours="
+                    + version + "; run the same Verbena jar on all executors");
         }
         int length = in.getInt();
         if (length != message.length - HEADER) {
-            throw new CorruptMetadataException(
-                    what + " is cut or padded: payloadBytes=" + (message.length - HEADER) + ", announcedBytes=" + length);
+            throw new CorruptMetadataException(what + " is cut or padded: payloadBytes=" + (message.length - HEADER)
+                    + ", announcedBytes=" + length);
         }
         int expected = in.getInt();
         CRC32C crc = new CRC32C();
         crc.update(message, HEADER, length);
         if ((int) crc.getValue() != expected) {
-            throw new CorruptMetadataException(what + " fails its checksum: crc32c=0x" + Integer.toHexString((int) crc.getValue())
-                    + ", expected=0x" + Integer.toHexString(expected));
+            throw new CorruptMetadataException(what + " fails its checksum: crc32c=0x"
+                    + Integer.toHexString((int) crc.getValue()) + ", expected=0x" + Integer.toHexString(expected));
         }
         return in.slice();
     }

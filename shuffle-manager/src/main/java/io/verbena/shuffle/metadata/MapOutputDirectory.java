@@ -17,7 +17,7 @@ import java.util.Map;
  * be missing entries, but never be wrong about one while the reader holds its lease on the shuffle.
  *
  * <pre>
- *   shuffleId u32 | entries u32 | { mapId i64 | runs u32 (-1: on disk) | { address i64 | rkey u32 | length i64 } } ...
+ *   shuffleId u32 | entries u32 | { mapId i64 | runs u32 (-1: served) | { address i64 | rkey u32 | length i64 } } ...
  * </pre>
  *
  * @param shuffleId the shuffle
@@ -28,14 +28,14 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
     public static final int VERSION = 1;
 
     private static final int MAGIC = 0x56445231; // "VDR1"
-    private static final int ON_DISK = -1;
+    private static final int SERVED = -1;
     private static final int MIN_ENTRY_BYTES = 12;
     private static final int RUN_BYTES = 20;
 
-    /** One map output: its runs in memory, or {@code onDisk} with no runs. */
-    public record Entry(boolean onDisk, List<RunLocation> runs) {
-        /** A map output that lies in a stock shuffle file and is served over Spark's block transfer. */
-        public static final Entry ON_DISK = new Entry(true, List.of());
+    /** One map output: its runs in memory, or {@code served} and no runs. */
+    public record Entry(boolean served, List<RunLocation> runs) {
+        /** Lies in a stock shuffle file, or in memory no neighbour can map: comes over Spark's block transfer. */
+        public static final Entry SERVED = new Entry(true, List.of());
     }
 
     /** Renders the directory for the wire. */
@@ -47,7 +47,7 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
             for (Map.Entry<Long, Entry> output : outputs.entrySet()) {
                 out.writeLong(output.getKey());
                 Entry entry = output.getValue();
-                out.writeInt(entry.onDisk() ? ON_DISK : entry.runs().size());
+                out.writeInt(entry.served() ? SERVED : entry.runs().size());
                 for (RunLocation run : entry.runs()) {
                     out.writeLong(run.address());
                     out.writeInt(run.rkey());
@@ -70,15 +70,15 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
         try {
             int shuffleId = in.getInt();
             if (shuffleId != expectedShuffleId) {
-                throw new CorruptMetadataException(
-                        "map output directory is of another shuffle: got=" + shuffleId + ", expected=" + expectedShuffleId);
+                throw new CorruptMetadataException("map output directory is of another shuffle: got=" + shuffleId
+                        + ", expected=" + expectedShuffleId);
             }
             int count = bounded("entries", in.getInt(), in.remaining() / MIN_ENTRY_BYTES);
             Map<Long, Entry> outputs = new HashMap<>(count * 2);
             for (int i = 0; i < count; i++) {
                 long mapId = in.getLong();
                 int runCount = in.getInt();
-                outputs.put(mapId, runCount == ON_DISK ? Entry.ON_DISK : new Entry(false, decodeRuns(in, runCount)));
+                outputs.put(mapId, runCount == SERVED ? Entry.SERVED : new Entry(false, decodeRuns(in, runCount)));
             }
             if (in.hasRemaining()) {
                 throw new CorruptMetadataException("map output directory has trailing bytes: count=" + in.remaining());
@@ -100,7 +100,8 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
 
     private static int bounded(String what, int count, int max) throws CorruptMetadataException {
         if (count < 0 || count > max) {
-            throw new CorruptMetadataException("map output directory has an impossible count of " + what + ": count=" + count + ", atMost=" + max);
+            throw new CorruptMetadataException(
+                    "map output directory has an impossible count of " + what + ": count=" + count + ", atMost=" + max);
         }
         return count;
     }

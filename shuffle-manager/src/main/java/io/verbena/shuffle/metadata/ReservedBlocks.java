@@ -31,7 +31,8 @@ public final class ReservedBlocks {
 
     /** Name under which the blocks {@code [startReduceId, endReduceId)} of one map output are fetched in a frame. */
     public static String frame(int shuffleId, long mapId, int startReduceId, int endReduceId) {
-        return "shuffle_" + shuffleId + "_" + mapId + "_" + encodeReduceId(startReduceId) + "_" + encodeReduceId(endReduceId);
+        return "shuffle_" + shuffleId + "_" + mapId + "_" + encodeReduceId(startReduceId) + "_"
+                + encodeReduceId(endReduceId);
     }
 
     /** Maps a reduce id to its reserved counterpart and back. */

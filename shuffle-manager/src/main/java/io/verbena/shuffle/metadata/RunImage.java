@@ -63,8 +63,8 @@ public final class RunImage {
         long dataOffset = overhead(partitions);
         long dataLength = starts[partitions];
         if (dataOffset + dataLength != image.capacity()) {
-            throw new IllegalArgumentException("run image has a wrong size: capacityBytes=" + image.capacity() + ", indexBytes=" + dataOffset
-                    + ", dataBytes=" + dataLength);
+            throw new IllegalArgumentException("run image has a wrong size: capacityBytes=" + image.capacity()
+                    + ", indexBytes=" + dataOffset + ", dataBytes=" + dataLength);
         }
         OffHeap.zero(address, HEADER);
         OffHeap.putInt(address, MAGIC);
@@ -79,7 +79,11 @@ public final class RunImage {
         ByteBuffer view = image.duplicate();
         for (int p = 0; p < partitions; p++) {
             OffHeap.putInt(index + 4L * p, (int) starts[p]);
-            OffHeap.putInt(sums + 4L * p, starts[p] == starts[p + 1] ? 0 : crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
+            OffHeap.putInt(
+                    sums + 4L * p,
+                    starts[p] == starts[p + 1]
+                            ? 0
+                            : crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
         }
         OffHeap.putInt(index + 4L * partitions, (int) dataLength);
         OffHeap.putInt(address + 20, crcOf(crc, view, 0, HEADER + 8L * partitions + 4));
@@ -101,7 +105,8 @@ public final class RunImage {
         ByteBuffer bytes = image.duplicate().order(ByteOrder.nativeOrder()).clear();
         long needed = overhead(partitions);
         if (bytes.capacity() < needed) {
-            throw new CorruptMetadataException("run image is too short: capacityBytes=" + bytes.capacity() + ", indexBytes=" + needed);
+            throw new CorruptMetadataException(
+                    "run image is too short: capacityBytes=" + bytes.capacity() + ", indexBytes=" + needed);
         }
         check("magic", bytes.getInt(0), MAGIC);
         int kind = bytes.getInt(4);
@@ -126,13 +131,13 @@ public final class RunImage {
         crc.update(header, 0, HEADER);
         bytes.limit(HEADER + 8 * partitions + 4).position(HEADER);
         crc.update(bytes);
-        check("index crc32c", (int) crc.getValue(), bytes.getInt(20));
+        check("index crc32c", crc.getValue(), bytes.getInt(20) & 0xffffffffL);
         long previous = 0;
         for (int p = 0; p <= partitions; p++) {
             long start = start(p);
             if (start < previous || start > dataLength) {
-                throw new CorruptMetadataException("run index is not ascending: partition=" + p + ", start=" + start + ", previous=" + previous
-                        + ", dataBytes=" + dataLength);
+                throw new CorruptMetadataException("run index is not ascending: partition=" + p + ", start=" + start
+                        + ", previous=" + previous + ", dataBytes=" + dataLength);
             }
             previous = start;
         }
@@ -140,7 +145,8 @@ public final class RunImage {
 
     private static void check(String what, long got, long expected) throws CorruptMetadataException {
         if (got != expected) {
-            throw new CorruptMetadataException("run image has a wrong " + what + ": got=" + got + ", expected=" + expected);
+            throw new CorruptMetadataException(
+                    "run image has a wrong " + what + ": got=" + got + ", expected=" + expected);
         }
     }
 
@@ -207,8 +213,9 @@ public final class RunImage {
         }
         int actual = crcOf(crc, bytes, sliceOffset(partition), length);
         if (actual != sliceCrc(partition)) {
-            throw new CorruptMetadataException("block fails its checksum: partition=" + partition + ", lengthBytes=" + length + ", crc32c=0x"
-                    + Integer.toHexString(actual) + ", expected=0x" + Integer.toHexString(sliceCrc(partition)));
+            throw new CorruptMetadataException(
+                    "block fails its checksum: partition=" + partition + ", lengthBytes=" + length + ", crc32c=0x"
+                            + Integer.toHexString(actual) + ", expected=0x" + Integer.toHexString(sliceCrc(partition)));
         }
     }
 }

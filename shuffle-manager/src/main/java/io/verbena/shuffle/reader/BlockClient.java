@@ -25,7 +25,8 @@ public interface BlockClient {
      *
      * @throws IOException if the peer cannot be reached, refuses, or does not answer in time; the message names the peer
      */
-    default byte[] fetchMessage(BlockManagerId peer, String blockId, long timeoutMs) throws IOException, InterruptedException {
+    default byte[] fetchMessage(BlockManagerId peer, String blockId, long timeoutMs)
+            throws IOException, InterruptedException {
         CompletableFuture<byte[]> answer = new CompletableFuture<>();
         fetch(
                 peer,
@@ -52,10 +53,13 @@ public interface BlockClient {
         try {
             return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            throw new IOException("cannot fetch " + blockId + " from " + name(peer) + ": " + e.getCause(), e.getCause());
+            throw new IOException(
+                    "cannot fetch " + blockId + " from " + name(peer) + ": " + e.getCause(), e.getCause());
         } catch (TimeoutException e) {
-            throw new IOException("no answer to " + blockId + " from " + name(peer) + " within " + timeoutMs
-                    + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout", e);
+            throw new IOException(
+                    "no answer to " + blockId + " from " + name(peer) + " within " + timeoutMs
+                            + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
+                    e);
         }
     }
 

@@ -19,29 +19,41 @@ import scala.Tuple3;
  */
 record FetchPlan(Map<BlockManagerId, List<MapRef>> byLocation) {
     /**
-     * Asks the tracker.
-     *
-     * @throws org.apache.spark.shuffle.MetadataFetchFailedException from the tracker, when a map output has no location
+     * Asks the tracker, which throws a MetadataFetchFailedException when a map output has no location.
      */
     static FetchPlan of(
-            MapOutputTracker tracker, int shuffleId, int startMapIndex, int endMapIndex, int startPartition, int endPartition) {
+            MapOutputTracker tracker,
+            int shuffleId,
+            int startMapIndex,
+            int endMapIndex,
+            int startPartition,
+            int endPartition) {
         Map<BlockManagerId, List<MapRef>> found = new LinkedHashMap<>();
-        scala.collection.Iterator<Tuple2<BlockManagerId, scala.collection.Seq<Tuple3<BlockId, Object, Object>>>> locations =
-                tracker.getMapSizesByExecutorId(shuffleId, startMapIndex, endMapIndex, startPartition, endPartition);
+        scala.collection.Iterator<Tuple2<BlockManagerId, scala.collection.Seq<Tuple3<BlockId, Object, Object>>>>
+                locations = tracker.getMapSizesByExecutorId(
+                        shuffleId, startMapIndex, endMapIndex, startPartition, endPartition);
         while (locations.hasNext()) {
             Tuple2<BlockManagerId, scala.collection.Seq<Tuple3<BlockId, Object, Object>>> location = locations.next();
             Map<Long, MapRef> refs = new LinkedHashMap<>();
-            scala.collection.Iterator<Tuple3<BlockId, Object, Object>> blocks = location._2().iterator();
+            scala.collection.Iterator<Tuple3<BlockId, Object, Object>> blocks =
+                    location._2().iterator();
             while (blocks.hasNext()) {
                 Tuple3<BlockId, Object, Object> block = blocks.next();
                 long mapId = ((ShuffleBlockId) block._1()).mapId();
                 long size = (Long) block._2();
                 int mapIndex = (Integer) block._3();
-                // Blocks of size 0 are left out by the tracker; in the index they have length 0, so the whole range is asked for.
+                // Blocks of size 0 are left out by the tracker; in the index they have length 0, so the whole range is
+                // asked for.
                 refs.merge(
                         mapId,
                         new MapRef(location._1(), mapId, mapIndex, startPartition, endPartition, size),
-                        (a, b) -> new MapRef(a.location(), mapId, mapIndex, startPartition, endPartition, a.estimatedBytes() + b.estimatedBytes()));
+                        (a, b) -> new MapRef(
+                                a.location(),
+                                mapId,
+                                mapIndex,
+                                startPartition,
+                                endPartition,
+                                a.estimatedBytes() + b.estimatedBytes()));
             }
             if (!refs.isEmpty()) {
                 found.put(location._1(), List.copyOf(refs.values()));

@@ -48,7 +48,8 @@ final class FrameFetcher {
     /** What came of one map output: a buffer (one reference is the taker's) or the cause of failure. */
     record Answer(MapRef ref, ManagedBuffer buffer, Throwable failure) {}
 
-    FrameFetcher(BlockClient client, int shuffleId, long maxBytesInFlight, long maxBytesToMemory, Supplier<File> tempFiles) {
+    FrameFetcher(
+            BlockClient client, int shuffleId, long maxBytesInFlight, long maxBytesToMemory, Supplier<File> tempFiles) {
         this.client = client;
         this.shuffleId = shuffleId;
         this.maxBytesInFlight = maxBytesInFlight;
@@ -81,7 +82,8 @@ final class FrameFetcher {
 
     /** Sends as many requests as may be in flight. */
     void send() {
-        while (!waiting.isEmpty() && (bytesInFlight == 0 || bytesInFlight + waiting.peek().bytes() <= maxBytesInFlight)) {
+        while (!waiting.isEmpty()
+                && (bytesInFlight == 0 || bytesInFlight + waiting.peek().bytes() <= maxBytesInFlight)) {
             Request request = waiting.poll();
             bytesInFlight += request.bytes();
             Map<String, MapRef> refs = new HashMap<>();

@@ -39,11 +39,12 @@ final class FrameSource implements BlockSource {
         this.frame = BlockFrame.decode(in, ref.startReduceId(), ref.endReduceId());
         this.position = frame.headLength();
         long total = position;
-        for (long length : frame.lengths()) {
-            total += length;
+        for (BlockFrame.Entry entry : frame.entries()) {
+            total += entry.length();
         }
         if (total != buffer.size()) {
-            throw new CorruptMetadataException("block frame is cut or padded: sizeBytes=" + buffer.size() + ", announcedBytes=" + total);
+            throw new CorruptMetadataException(
+                    "block frame is cut or padded: sizeBytes=" + buffer.size() + ", announcedBytes=" + total);
         }
     }
 
@@ -64,11 +65,11 @@ final class FrameSource implements BlockSource {
 
     @Override
     public Slice next() throws IOException {
-        if (next == frame.reduceIds().length) {
+        if (next == frame.entries().size()) {
             return null;
         }
-        int i = next++;
-        long length = frame.lengths()[i];
+        BlockFrame.Entry entry = frame.entries().get(next++);
+        long length = entry.length();
         Checksum checksum = frame.checksumKind().newChecksum();
         Slice slice;
         // Rows are pointed at, so they need memory; a run of rows is never longer than a segment.
@@ -80,7 +81,7 @@ final class FrameSource implements BlockSource {
             if (checksum != null) {
                 checksum.update(bytes, 0, bytes.length);
             }
-            slice = new Slice(bytes, OffHeap.BYTE_ARRAY_OFFSET, length, frame.reduceIds()[i], null);
+            slice = new Slice(bytes, OffHeap.BYTE_ARRAY_OFFSET, length, entry.reduceId(), null);
         } else {
             if (checksum != null) {
                 try (InputStream check = new CheckedInputStream(openAt(position, length), checksum)) {
@@ -89,12 +90,14 @@ final class FrameSource implements BlockSource {
             }
             in.skipNBytes(length);
             large = openAt(position, length);
-            slice = new Slice(null, 0, length, frame.reduceIds()[i], large);
+            slice = new Slice(null, 0, length, entry.reduceId(), large);
         }
-        if (checksum != null && checksum.getValue() != frame.checksums()[i]) {
-            throw new CorruptMetadataException("block fails its checksum: reduceId=" + frame.reduceIds()[i] + ", lengthBytes=" + length
-                    + ", algorithm=" + frame.checksumKind() + ", got=0x" + Long.toHexString(checksum.getValue()) + ", expected=0x"
-                    + Long.toHexString(frame.checksums()[i]));
+        if (checksum != null && checksum.getValue() != entry.checksum()) {
+            throw new CorruptMetadataException(
+                    "block fails its checksum: reduceId=" + entry.reduceId() + ", lengthBytes=" + length
+                            + ", algorithm=" + frame.checksumKind() + ", got=0x" + Long.toHexString(checksum.getValue())
+                            + ", expected=0x"
+                            + Long.toHexString(entry.checksum()));
         }
         position += length;
         return slice;

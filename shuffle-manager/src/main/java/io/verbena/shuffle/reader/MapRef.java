@@ -12,4 +12,5 @@ import org.apache.spark.storage.BlockManagerId;
  * @param endReduceId one past the last
  * @param estimatedBytes sum of the sizes in the map status; an average above 2,000 partitions, so never a true length
  */
-record MapRef(BlockManagerId location, long mapId, int mapIndex, int startReduceId, int endReduceId, long estimatedBytes) {}
+record MapRef(
+        BlockManagerId location, long mapId, int mapIndex, int startReduceId, int endReduceId, long estimatedBytes) {}

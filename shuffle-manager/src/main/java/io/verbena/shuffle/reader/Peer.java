@@ -80,8 +80,10 @@ final class Peer implements AutoCloseable {
                 memory = transport.connect(descriptor, Duration.ofMillis(timeoutMs));
                 LOG.info("{} is a neighbour: its memory is read in place", BlockClient.name(id));
             } catch (TransportException e) {
-                if (e.reason() == TransportException.Reason.CORRUPT_DESCRIPTOR || e.reason() == TransportException.Reason.VERSION_MISMATCH) {
-                    throw new IOException("endpoint descriptor of " + BlockClient.name(id) + " is unusable: " + e.getMessage(), e);
+                if (e.reason() == TransportException.Reason.CORRUPT_DESCRIPTOR
+                        || e.reason() == TransportException.Reason.VERSION_MISMATCH) {
+                    throw new IOException(
+                            "endpoint descriptor of " + BlockClient.name(id) + " is unusable: " + e.getMessage(), e);
                 }
                 tooFar = true;
                 counters.add(ShuffleCounter.PEERS_NOT_MAPPED, 1);
@@ -97,7 +99,10 @@ final class Peer implements AutoCloseable {
         try {
             return MapOutputDirectory.decode(message, shuffleId);
         } catch (IOException e) {
-            throw new IOException("directory of shuffle " + shuffleId + " from " + BlockClient.name(id) + " is unusable: " + e.getMessage(), e);
+            throw new IOException(
+                    "directory of shuffle " + shuffleId + " from " + BlockClient.name(id) + " is unusable: "
+                            + e.getMessage(),
+                    e);
         }
     }
 

@@ -57,7 +57,12 @@ public final class PeerRegistry implements AutoCloseable {
     }
 
     /** Creates an empty registry; connecting and fetching directories happens on {@code background}. */
-    public PeerRegistry(Transport transport, BlockClient client, ShuffleCounters counters, ExecutorService background, long timeoutMs) {
+    public PeerRegistry(
+            Transport transport,
+            BlockClient client,
+            ShuffleCounters counters,
+            ExecutorService background,
+            long timeoutMs) {
         this.transport = transport;
         this.client = client;
         this.counters = counters;

@@ -70,7 +70,8 @@ final class PeerShuffle {
      *
      * @throws IOException if a range is not readable or a run image is not what it should be
      */
-    List<RunImage> open(long mapId, MapOutputDirectory.Entry entry, int partitions) throws IOException, InterruptedException {
+    List<RunImage> open(long mapId, MapOutputDirectory.Entry entry, int partitions)
+            throws IOException, InterruptedException {
         List<RunImage> opened = images.get(mapId);
         if (opened == null) {
             opened = new ArrayList<>(entry.runs().size());
@@ -78,7 +79,10 @@ final class PeerShuffle {
                 if (!memory.knows(run.rkey())) {
                     peer.refreshMemory(memory);
                 }
-                opened.add(RunImage.open(memory.viewBuffer(run.address(), run.rkey(), Math.toIntExact(run.length())), mapId, partitions));
+                opened.add(RunImage.open(
+                        memory.viewBuffer(run.address(), run.rkey(), Math.toIntExact(run.length())),
+                        mapId,
+                        partitions));
             }
             images.put(mapId, opened);
         }

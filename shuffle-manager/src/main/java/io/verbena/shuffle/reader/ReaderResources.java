@@ -1,6 +1,5 @@
 package io.verbena.shuffle.reader;
 
-import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.shuffle.resolver.BlockServer;
 import io.verbena.shuffle.resolver.MapOutputStore;
 import java.io.File;
@@ -15,7 +14,6 @@ import org.apache.spark.serializer.SerializerManager;
  * @param server frames of what lies on this executor's disk
  * @param peers other executors; {@code null} when neighbours are not to be read in place
  * @param client Spark's block transfer
- * @param counters the executor's counters
  * @param serializers compression and encryption as Spark is configured
  * @param fetchTimeoutMs how long to wait for any answer
  * @param maxBytesInFlight bound of one task's requests over Spark's block transfer
@@ -28,7 +26,6 @@ public record ReaderResources(
         BlockServer server,
         PeerRegistry peers,
         BlockClient client,
-        ShuffleCounters counters,
         SerializerManager serializers,
         long fetchTimeoutMs,
         long maxBytesInFlight,

@@ -36,7 +36,12 @@ final class RecordDecoder extends AbstractIterator<Object> {
      *
      * @param rows decodes sources of layout ROWS; {@code null} when the shuffle has no rows
      */
-    RecordDecoder(SourceQueue sources, SerializerInstance serializer, SerializerManager wrapping, RowCursor rows, int shuffleId) {
+    RecordDecoder(
+            SourceQueue sources,
+            SerializerInstance serializer,
+            SerializerManager wrapping,
+            RowCursor rows,
+            int shuffleId) {
         this.sources = sources;
         this.serializer = serializer;
         this.wrapping = wrapping;
@@ -89,9 +94,10 @@ final class RecordDecoder extends AbstractIterator<Object> {
     private Iterator<?> decode(BlockSource source) {
         return switch (source.layout()) {
             case ROWS -> rows.iterate(slices(source));
-            case RECORDS -> serializer
-                    .deserializeStream(new SlicesStream(new PlainSlices(source)))
-                    .asKeyValueIterator();
+            case RECORDS ->
+                serializer
+                        .deserializeStream(new SlicesStream(new PlainSlices(source)))
+                        .asKeyValueIterator();
             case ENCRYPTED, WRAPPED -> new SliceIterators(slices(source), source);
             case SPARK -> new SliceIterators(new Blocks(slices(source)), source);
         };
@@ -155,7 +161,8 @@ final class RecordDecoder extends AbstractIterator<Object> {
                 length += ahead.length();
                 ahead = slices.next();
             }
-            return new Slice(null, 0, length, first.reduceId(), new SequenceInputStream(Collections.enumeration(parts)));
+            return new Slice(
+                    null, 0, length, first.reduceId(), new SequenceInputStream(Collections.enumeration(parts)));
         }
     }
 

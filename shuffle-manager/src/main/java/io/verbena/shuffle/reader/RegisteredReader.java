@@ -1,5 +1,6 @@
 package io.verbena.shuffle.reader;
 
+import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.seam.SparkSeam;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
@@ -29,11 +30,13 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
     private final int endPartition;
     private final TaskContext context;
     private final ShuffleReadMetricsReporter metrics;
+    private final CounterSink counters;
 
     /**
      * Creates a reader.
      *
      * @param rowFields fields of a row if the shuffle's records may be rows in place, else negative
+     * @param counters told what the task did
      * @param endMapIndex one past the last map output, or Integer.MAX_VALUE for all
      */
     public RegisteredReader(
@@ -46,7 +49,8 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
             int startPartition,
             int endPartition,
             TaskContext context,
-            ShuffleReadMetricsReporter metrics) {
+            ShuffleReadMetricsReporter metrics,
+            CounterSink counters) {
         this.resources = resources;
         this.dependency = dependency;
         this.rowFields = rowFields;
@@ -57,6 +61,7 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
         this.endPartition = endPartition;
         this.context = context;
         this.metrics = metrics;
+        this.counters = counters;
     }
 
     @Override
@@ -64,7 +69,8 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
     public Iterator<Product2<K, C>> read() {
         int shuffleId = dependency.shuffleId();
         FetchPlan plan = FetchPlan.of(tracker, shuffleId, startMapIndex, endMapIndex, startPartition, endPartition);
-        SourceQueue sources = new SourceQueue(resources, shuffleId, dependency.partitioner().numPartitions(), plan, metrics);
+        SourceQueue sources = new SourceQueue(
+                resources, shuffleId, dependency.partitioner().numPartitions(), plan, metrics, counters);
         context.addTaskCompletionListener((TaskCompletionListener) ended -> sources.close());
         RecordDecoder records = new RecordDecoder(
                 sources,
@@ -75,7 +81,8 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
         Iterator input = new InterruptibleIterator(context, new Counted(records));
         Iterator<Product2<K, C>> result = aggregated(input);
         if (dependency.keyOrdering().isDefined()) {
-            result = (Iterator) SparkSeam.<K, C>sorterByKey(context, dependency.keyOrdering().get(), dependency.serializer())
+            result = SparkSeam.<K, C>sorterByKey(
+                            context, dependency.keyOrdering().get(), dependency.serializer())
                     .insertAllAndUpdateMetrics((Iterator) result);
         }
         // Aggregation and sorting have consumed the interruptible iterator; what they return needs one of its own.
@@ -88,7 +95,9 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
             return input;
         }
         Aggregator aggregator = dependency.aggregator().get();
-        return dependency.mapSideCombine() ? aggregator.combineCombinersByKey(input, context) : aggregator.combineValuesByKey(input, context);
+        return dependency.mapSideCombine()
+                ? aggregator.combineCombinersByKey(input, context)
+                : aggregator.combineValuesByKey(input, context);
     }
 
     /** Reports the records read, in one sum at the end, or when the task ends before the last record. */

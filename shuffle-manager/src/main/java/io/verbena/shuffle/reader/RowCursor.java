@@ -29,7 +29,7 @@ final class RowCursor {
 
     private final class Rows extends AbstractIterator<Object> {
         private final RecordDecoder.Slices slices;
-        private byte[] base;
+        private Object base;
         private long position;
         private long end;
 

@@ -81,7 +81,8 @@ final class RunSource implements BlockSource {
             while (run < runs.size()) {
                 RunImage image = runs.get(run++);
                 if (image.sliceLength(partition) > 0) {
-                    return new Slice(null, image.sliceAddress(partition), image.sliceLength(partition), partition, null);
+                    return new Slice(
+                            null, image.sliceAddress(partition), image.sliceLength(partition), partition, null);
                 }
             }
             run = 0;

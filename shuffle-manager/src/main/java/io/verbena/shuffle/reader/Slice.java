@@ -11,7 +11,7 @@ import java.io.InputStream;
  * @param reduceId the (first) partition
  * @param large {@code null} unless the slice is only to be had as a stream
  */
-record Slice(byte[] base, long offset, long length, int reduceId, InputStream large) {
+record Slice(Object base, long offset, long length, int reduceId, InputStream large) {
     InputStream stream() {
         return large != null ? large : new SliceStream(this);
     }
@@ -31,7 +31,9 @@ record Slice(byte[] base, long offset, long length, int reduceId, InputStream la
                 return -1;
             }
             long at = slice.offset + position++;
-            return slice.base == null ? OffHeap.getByte(at) & 0xff : slice.base[(int) (at - OffHeap.BYTE_ARRAY_OFFSET)] & 0xff;
+            return slice.base == null
+                    ? OffHeap.getByte(at) & 0xff
+                    : ((byte[]) slice.base)[(int) (at - OffHeap.BYTE_ARRAY_OFFSET)] & 0xff;
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.verbena.shuffle.reader;
 
 import io.verbena.shuffle.metadata.MapOutputDirectory;
+import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.resolver.MapOutput;
 import io.verbena.transport.ReadLease;
@@ -39,6 +40,7 @@ final class SourceQueue {
     private final int shuffleId;
     private final int partitions;
     private final ShuffleReadMetricsReporter metrics;
+    private final CounterSink counters;
     private final FrameFetcher fetcher;
     private final Deque<MapRef> self = new ArrayDeque<>();
     private final Deque<PendingPeer> pending = new ArrayDeque<>();
@@ -52,14 +54,26 @@ final class SourceQueue {
 
     private record InPlace(MapRef ref, PeerShuffle shuffle, MapOutputDirectory.Entry entry) {}
 
-    SourceQueue(ReaderResources resources, int shuffleId, int partitions, FetchPlan plan, ShuffleReadMetricsReporter metrics) {
+    SourceQueue(
+            ReaderResources resources,
+            int shuffleId,
+            int partitions,
+            FetchPlan plan,
+            ShuffleReadMetricsReporter metrics,
+            CounterSink counters) {
         this.resources = resources;
         this.shuffleId = shuffleId;
         this.partitions = partitions;
         this.metrics = metrics;
+        this.counters = counters;
         this.fetcher = new FrameFetcher(
-                resources.client(), shuffleId, resources.maxBytesInFlight(), resources.maxBytesToMemory(), resources.tempFiles());
-        for (Map.Entry<BlockManagerId, List<MapRef>> location : plan.byLocation().entrySet()) {
+                resources.client(),
+                shuffleId,
+                resources.maxBytesInFlight(),
+                resources.maxBytesToMemory(),
+                resources.tempFiles());
+        for (Map.Entry<BlockManagerId, List<MapRef>> location :
+                plan.byLocation().entrySet()) {
             if (location.getKey().executorId().equals(resources.executorId())) {
                 self.addAll(location.getValue());
             } else if (resources.peers() == null) {
@@ -141,7 +155,7 @@ final class SourceQueue {
                 long generation = shuffle.generation();
                 for (MapRef ref : peer.refs()) {
                     MapOutputDirectory.Entry entry = shuffle.find(ref.mapId(), generation);
-                    if (entry == null || entry.onDisk()) {
+                    if (entry == null || entry.served()) {
                         overNetwork.add(ref);
                     } else {
                         mapped.add(new InPlace(ref, shuffle, entry));
@@ -167,7 +181,9 @@ final class SourceQueue {
             throw cause instanceof IOException io ? io : new IOException(cause);
         } catch (TimeoutException e) {
             throw new IOException(
-                    BlockClient.name(peer.refs().get(0).location()) + " did not answer within " + 3 * resources.fetchTimeoutMs() + " ms", e);
+                    BlockClient.name(peer.refs().get(0).location()) + " did not answer within "
+                            + 3 * resources.fetchTimeoutMs() + " ms",
+                    e);
         } finally {
             waited(began);
         }
@@ -199,13 +215,18 @@ final class SourceQueue {
 
     private BlockSource openInPlace(InPlace block) throws InterruptedException {
         try {
-            RunSource source = new RunSource(block.ref(), block.shuffle().open(block.ref().mapId(), block.entry(), partitions));
+            RunSource source =
+                    new RunSource(block.ref(), block.shuffle().open(block.ref().mapId(), block.entry(), partitions));
             local(source.bytes(), ShuffleCounter.READ_MAPPED_BYTES);
             return source;
         } catch (IOException e) {
-            resources.counters().add(ShuffleCounter.READ_RETRIES, 1);
-            LOG.warn("map output in a neighbour's memory is fetched over the network instead: {}, shuffleId={}, mapId={}: {}",
-                    BlockClient.name(block.ref().location()), shuffleId, block.ref().mapId(), e.getMessage());
+            counters.add(ShuffleCounter.READ_RETRIES, 1);
+            LOG.warn(
+                    "map output in a neighbour's memory is fetched over the network instead: {}, shuffleId={}, mapId={}: {}",
+                    BlockClient.name(block.ref().location()),
+                    shuffleId,
+                    block.ref().mapId(),
+                    e.getMessage());
             fetcher.add(List.of(block.ref()));
             fetcher.send();
             return null;
@@ -218,8 +239,11 @@ final class SourceQueue {
         waited(began);
         if (answer == null) {
             MapRef ref = fetcher.anyUnanswered();
-            throw fail(ref, new IOException("no block came from " + BlockClient.name(ref.location()) + " or any other peer within "
-                    + resources.fetchTimeoutMs() + " ms; if peers are only slow, raise spark.shuffle.rdma.fetch.timeout"));
+            throw fail(
+                    ref,
+                    new IOException("no block came from " + BlockClient.name(ref.location())
+                            + " or any other peer within " + resources.fetchTimeoutMs()
+                            + " ms; if peers are only slow, raise spark.shuffle.rdma.fetch.timeout"));
         }
         if (answer.failure() != null) {
             throw fail(answer.ref(), answer.failure());
@@ -228,7 +252,7 @@ final class SourceQueue {
             FrameSource source = new FrameSource(answer.ref(), answer.buffer());
             metrics.incRemoteBlocksFetched(1);
             metrics.incRemoteBytesRead(source.bytes());
-            resources.counters().add(ShuffleCounter.READ_NETTY_BYTES, source.bytes());
+            counters.add(ShuffleCounter.READ_NETTY_BYTES, source.bytes());
             return source;
         } catch (IOException e) {
             answer.buffer().release();
@@ -239,16 +263,16 @@ final class SourceQueue {
     private void local(long bytes, ShuffleCounter counter) {
         metrics.incLocalBlocksFetched(1);
         metrics.incLocalBytesRead(bytes);
-        resources.counters().add(counter, bytes);
+        counters.add(counter, bytes);
     }
 
     /** The one place where a failure becomes Spark's: its constructor already marks the task as failed by a fetch. */
     private RuntimeException fail(MapRef ref, Throwable cause) {
-        resources.counters().add(ShuffleCounter.FETCH_FAILURES, 1);
+        counters.add(ShuffleCounter.FETCH_FAILURES, 1);
         String message = "fetch of shuffle_" + shuffleId + "_" + ref.mapId() + "_" + ref.startReduceId() + " from "
                 + BlockClient.name(ref.location()) + " failed: " + cause.getMessage();
-        return Sneaky.raise(
-                new FetchFailedException(ref.location(), shuffleId, ref.mapId(), ref.mapIndex(), ref.startReduceId(), message, cause));
+        return Sneaky.raise(new FetchFailedException(
+                ref.location(), shuffleId, ref.mapId(), ref.mapIndex(), ref.startReduceId(), message, cause));
     }
 
     /** Ends everything this task holds; once, whatever has been read. */

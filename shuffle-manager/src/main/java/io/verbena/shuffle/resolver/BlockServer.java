@@ -63,7 +63,8 @@ public final class BlockServer {
             // Not in the store: maybe a file that a decommissioned executor migrated to this one.
             MapOutput.OnDisk onDisk = output instanceof MapOutput.OnDisk known ? known : files.find(shuffleId, mapId);
             if (onDisk == null) {
-                throw new IOException("map output is not on this executor: shuffleId=" + shuffleId + ", mapId=" + mapId);
+                throw new IOException(
+                        "map output is not on this executor: shuffleId=" + shuffleId + ", mapId=" + mapId);
             }
             checkRange(shuffleId, onDisk, startReduceId, endReduceId);
             return files.frame(shuffleId, onDisk, startReduceId, endReduceId);
@@ -74,14 +75,16 @@ public final class BlockServer {
         }
     }
 
-    private static void checkRange(int shuffleId, MapOutput output, int startReduceId, int endReduceId) throws IOException {
+    private static void checkRange(int shuffleId, MapOutput output, int startReduceId, int endReduceId)
+            throws IOException {
         if (startReduceId < 0 || startReduceId > endReduceId || endReduceId > output.partitions()) {
-            throw new IOException("blocks do not exist: shuffleId=" + shuffleId + ", mapId=" + output.mapId() + ", asked=[" + startReduceId + ", "
-                    + endReduceId + "), partitions=" + output.partitions());
+            throw new IOException("blocks do not exist: shuffleId=" + shuffleId + ", mapId=" + output.mapId()
+                    + ", asked=[" + startReduceId + ", " + endReduceId + "), partitions=" + output.partitions());
         }
     }
 
-    private static ManagedBuffer frame(MapOutput.InMemory output, int startReduceId, int endReduceId, ReadLease lease) throws IOException {
+    private static ManagedBuffer frame(MapOutput.InMemory output, int startReduceId, int endReduceId, ReadLease lease)
+            throws IOException {
         FrameBuffer.Builder frame = new FrameBuffer.Builder(output.layout(), ChecksumKind.CRC32C);
         List<RunImage> runs = output.open();
         for (int p = startReduceId; p < endReduceId; p++) {

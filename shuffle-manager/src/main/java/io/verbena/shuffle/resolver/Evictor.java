@@ -33,7 +33,13 @@ public final class Evictor {
     private final AtomicBoolean running = new AtomicBoolean();
 
     /** Creates the evictor; it owns none of its parts. */
-    public Evictor(Arena arena, MapOutputStore store, StockFiles files, ShuffleCounters counters, ExecutorService background, double highWaterMark) {
+    public Evictor(
+            Arena arena,
+            MapOutputStore store,
+            StockFiles files,
+            ShuffleCounters counters,
+            ExecutorService background,
+            double highWaterMark) {
         this.arena = arena;
         this.store = store;
         this.files = files;
@@ -76,8 +82,11 @@ public final class Evictor {
                 }
             }
             if (outputs > 0) {
-                LOG.info("evicted map outputs to stock shuffle files: shuffleId={}, mapOutputs={}, bytes={}; raise spark.shuffle.rdma.memory.size to keep more in memory",
-                        shuffleId, outputs, bytes);
+                LOG.info(
+                        "evicted map outputs to stock shuffle files: shuffleId={}, mapOutputs={}, bytes={}; raise spark.shuffle.rdma.memory.size to keep more in memory",
+                        shuffleId,
+                        outputs,
+                        bytes);
             }
             if (!usedAbove(share)) {
                 return;
@@ -91,14 +100,21 @@ public final class Evictor {
      * @return false if it could not be written (it stays in memory) or was removed meanwhile
      */
     synchronized boolean evict(int shuffleId, MapOutput.InMemory output) {
-        try (ReadLease lease = store.lease(shuffleId)) {
+        ReadLease lease = store.lease(shuffleId);
+        try {
             if (store.get(shuffleId, output.mapId()) != output) {
                 return false;
             }
             files.write(shuffleId, output.mapId(), output.partitions(), output.open());
         } catch (IOException e) {
-            LOG.warn("cannot evict map output: shuffleId={}, mapId={}; it stays in memory: {}", shuffleId, output.mapId(), e.toString());
+            LOG.warn(
+                    "cannot evict map output: shuffleId={}, mapId={}; it stays in memory: {}",
+                    shuffleId,
+                    output.mapId(),
+                    e.toString());
             return false;
+        } finally {
+            lease.close();
         }
         if (!store.moveToDisk(shuffleId, output)) {
             files.remove(shuffleId, output.mapId());

@@ -41,8 +41,7 @@ public final class FrameBuffer extends ManagedBuffer {
     static final class Builder {
         private final BlockLayout layout;
         private final ChecksumKind kind;
-        private final List<Integer> reduceIds = new ArrayList<>();
-        private final List<Long> checksums = new ArrayList<>();
+        private final List<BlockFrame.Entry> entries = new ArrayList<>();
         private final List<FramePart> parts = new ArrayList<>();
 
         Builder(BlockLayout layout, ChecksumKind kind) {
@@ -51,18 +50,12 @@ public final class FrameBuffer extends ManagedBuffer {
         }
 
         void add(int reduceId, long checksum, FramePart part) {
-            reduceIds.add(reduceId);
-            checksums.add(checksum);
+            entries.add(new BlockFrame.Entry(reduceId, part.length(), checksum));
             parts.add(part);
         }
 
         FrameBuffer build(ReadLease lease) {
-            BlockFrame head = new BlockFrame(
-                    layout,
-                    kind,
-                    reduceIds.stream().mapToInt(Integer::intValue).toArray(),
-                    parts.stream().mapToLong(FramePart::length).toArray(),
-                    checksums.stream().mapToLong(Long::longValue).toArray());
+            BlockFrame head = new BlockFrame(layout, kind, entries);
             List<FramePart> all = new ArrayList<>(parts.size() + 1);
             all.add(new FramePart.Memory(head.encode()));
             all.addAll(parts);

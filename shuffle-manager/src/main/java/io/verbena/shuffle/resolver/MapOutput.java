@@ -35,6 +35,11 @@ public sealed interface MapOutput {
             return views;
         }
 
+        /** True when all runs lie in segments that a neighbour can map. */
+        boolean isShareable() {
+            return runs.stream().allMatch(run -> run.region().segment().file() != null);
+        }
+
         List<RunLocation> locations() {
             List<RunLocation> locations = new ArrayList<>(runs.size());
             for (RegisteredBuffer run : runs) {
@@ -43,7 +48,8 @@ public sealed interface MapOutput {
             return locations;
         }
 
-        long bytes() {
+        /** Bytes of memory held, index included. */
+        public long bytes() {
             long total = 0;
             for (RegisteredBuffer run : runs) {
                 total += run.capacity();

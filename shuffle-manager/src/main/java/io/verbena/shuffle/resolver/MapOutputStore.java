@@ -49,7 +49,8 @@ public final class MapOutputStore {
             ShuffleOutputs outputs = existing == null ? new ShuffleOutputs() : existing;
             outputs.lastUsedNs = System.nanoTime();
             if (outputs.byMapId.putIfAbsent(output.mapId(), output) != null) {
-                throw new IllegalStateException("map output is committed twice: shuffleId=" + shuffleId + ", mapId=" + output.mapId());
+                throw new IllegalStateException(
+                        "map output is committed twice: shuffleId=" + shuffleId + ", mapId=" + output.mapId());
             }
             return outputs;
         });
@@ -80,9 +81,9 @@ public final class MapOutputStore {
         Map<Long, MapOutputDirectory.Entry> entries = new HashMap<>();
         outputs.byMapId.forEach((mapId, output) -> entries.put(
                 mapId,
-                output instanceof MapOutput.InMemory memory
+                output instanceof MapOutput.InMemory memory && memory.isShareable()
                         ? new MapOutputDirectory.Entry(false, memory.locations())
-                        : MapOutputDirectory.Entry.ON_DISK));
+                        : MapOutputDirectory.Entry.SERVED));
         return new MapOutputDirectory(shuffleId, entries);
     }
 
@@ -118,7 +119,9 @@ public final class MapOutputStore {
      */
     boolean moveToDisk(int shuffleId, MapOutput.InMemory memory) {
         ShuffleOutputs outputs = shuffles.get(shuffleId);
-        if (outputs == null || !outputs.byMapId.replace(memory.mapId(), memory, new MapOutput.OnDisk(memory.mapId(), memory.partitions()))) {
+        if (outputs == null
+                || !outputs.byMapId.replace(
+                        memory.mapId(), memory, new MapOutput.OnDisk(memory.mapId(), memory.partitions()))) {
             return false;
         }
         retire(memory, unread(shuffleId));
@@ -180,17 +183,5 @@ public final class MapOutputStore {
     /** Ids of all shuffles of which something is held. */
     public List<Integer> shuffleIds() {
         return List.copyOf(shuffles.keySet());
-    }
-
-    /** Releases all memory at once: the process is going away and readers see their lease file's owner gone. */
-    public void close() {
-        for (ShuffleOutputs outputs : shuffles.values()) {
-            for (MapOutput output : outputs.byMapId.values()) {
-                if (output instanceof MapOutput.InMemory memory) {
-                    memory.runs().forEach(RegisteredBuffer::release);
-                }
-            }
-        }
-        shuffles.clear();
     }
 }

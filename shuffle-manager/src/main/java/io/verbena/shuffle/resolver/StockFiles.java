@@ -1,6 +1,5 @@
 package io.verbena.shuffle.resolver;
 
-import io.verbena.shuffle.metadata.BlockFrame;
 import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
@@ -42,7 +41,8 @@ public final class StockFiles {
         this.resolver = resolver;
         this.serializers = serializers;
         this.checksumEnabled = conf.getBoolean("spark.shuffle.checksum.enabled", true);
-        this.checksumAlgorithm = conf.get("spark.shuffle.checksum.algorithm", "ADLER32").toUpperCase(Locale.ROOT);
+        this.checksumAlgorithm =
+                conf.get("spark.shuffle.checksum.algorithm", "ADLER32").toUpperCase(Locale.ROOT);
         this.checksumKind = checksumEnabled ? ChecksumKind.valueOf(checksumAlgorithm) : ChecksumKind.NONE;
     }
 
@@ -54,7 +54,8 @@ public final class StockFiles {
      * @throws CorruptMetadataException if a slice fails its checksum; nothing is left behind
      */
     public long[] write(int shuffleId, long mapId, int partitions, List<RunImage> runs) throws IOException {
-        LocalDiskShuffleMapOutputWriter out = new LocalDiskShuffleMapOutputWriter(shuffleId, mapId, partitions, resolver, conf);
+        LocalDiskShuffleMapOutputWriter out =
+                new LocalDiskShuffleMapOutputWriter(shuffleId, mapId, partitions, resolver, conf);
         try {
             long[] checksums = new long[checksumEnabled ? partitions : 0];
             for (int p = 0; p < partitions; p++) {
@@ -88,7 +89,8 @@ public final class StockFiles {
     }
 
     /** Copies one block as one stream of Spark's: the inner format is the serializer's, wrapped as Spark's configuration asks. */
-    private void copyBlock(ShuffleBlockId id, int partition, List<RunImage> runs, OutputStream file) throws IOException {
+    private void copyBlock(ShuffleBlockId id, int partition, List<RunImage> runs, OutputStream file)
+            throws IOException {
         boolean asIs = runs.get(0).layout() == BlockLayout.SPARK;
         try (OutputStream out = asIs ? file : serializers.wrapStream(id, file)) {
             byte[] scratch = new byte[1 << 16];
@@ -123,7 +125,10 @@ public final class StockFiles {
      */
     FrameBuffer frame(int shuffleId, MapOutput.OnDisk output, int startReduceId, int endReduceId) throws IOException {
         long mapId = output.mapId();
-        long[] offsets = readLongs(resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()), startReduceId, endReduceId - startReduceId + 1);
+        long[] offsets = readLongs(
+                resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()),
+                startReduceId,
+                endReduceId - startReduceId + 1);
         long[] sums = checksumEnabled
                 ? readLongs(
                         resolver.getChecksumFile(shuffleId, mapId, checksumAlgorithm, scala.Option.empty()),
@@ -154,7 +159,8 @@ public final class StockFiles {
 
     /** Returns a map output whose files are here although the store does not know it, {@code null} if there are none. */
     MapOutput.OnDisk find(int shuffleId, long mapId) {
-        long bytes = resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()).length();
+        long bytes =
+                resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()).length();
         return bytes < 8 ? null : new MapOutput.OnDisk(mapId, Math.toIntExact(bytes / 8 - 1));
     }
 

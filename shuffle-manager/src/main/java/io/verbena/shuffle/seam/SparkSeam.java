@@ -52,8 +52,10 @@ public final class SparkSeam {
                 ROW_CHECKSUMS = lookup.unreflect(checksums);
                 Class<?> type = checksums.getReturnType().getComponentType();
                 UPDATE_CHECKSUM = lookup.unreflect(type.getMethod("update", Object.class, Object.class))
-                        .asType(java.lang.invoke.MethodType.methodType(void.class, Object.class, Object.class, Object.class));
-                AGGREGATE_CHECKSUM = lookup.unreflect(type.getMethod("getAggregatedChecksumValue", checksums.getReturnType()));
+                        .asType(java.lang.invoke.MethodType.methodType(
+                                void.class, Object.class, Object.class, Object.class));
+                AGGREGATE_CHECKSUM =
+                        lookup.unreflect(type.getMethod("getAggregatedChecksumValue", checksums.getReturnType()));
             }
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -79,15 +81,18 @@ public final class SparkSeam {
 
     /** Makes the sorter of Spark's own reduce side: by key, without aggregation. */
     @SuppressWarnings("unchecked")
-    public static <K, C> ExternalSorter<K, C, C> sorterByKey(TaskContext context, Ordering<K> ordering, Serializer serializer) {
+    public static <K, C> ExternalSorter<K, C, C> sorterByKey(
+            TaskContext context, Ordering<K> ordering, Serializer serializer) {
         try {
             Option<?> none = Option.empty();
             Option<Ordering<K>> order = Option.apply(ordering);
             if (EXTERNAL_SORTER_ARITY == 5) {
                 return (ExternalSorter<K, C, C>) EXTERNAL_SORTER.invoke(context, none, none, order, serializer);
             }
-            Object noChecksums = java.lang.reflect.Array.newInstance(EXTERNAL_SORTER.type().parameterType(5).getComponentType(), 0);
-            return (ExternalSorter<K, C, C>) EXTERNAL_SORTER.invoke(context, none, none, order, serializer, noChecksums);
+            Object noChecksums = java.lang.reflect.Array.newInstance(
+                    EXTERNAL_SORTER.type().parameterType(5).getComponentType(), 0);
+            return (ExternalSorter<K, C, C>)
+                    EXTERNAL_SORTER.invoke(context, none, none, order, serializer, noChecksums);
         } catch (Throwable e) {
             throw rethrow(e);
         }

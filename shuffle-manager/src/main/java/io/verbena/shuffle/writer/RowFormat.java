@@ -42,7 +42,10 @@ public final class RowFormat {
             int fields = (int) read(serializer, "numFields");
             return new RowFormat(fields, (AccumulatorV2<Object, Object>) read(serializer, "dataSize"));
         } catch (ReflectiveOperationException | RuntimeException e) {
-            LOG.warn("rows go through Spark's serializer, not in place: cannot read {}: {}", ROW_SERIALIZER, e.toString());
+            LOG.warn(
+                    "rows go through Spark's serializer, not in place: cannot read {}: {}",
+                    ROW_SERIALIZER,
+                    e.toString());
             return null;
         }
     }

@@ -4,6 +4,7 @@ import io.verbena.arena.RegisteredBuffer;
 import io.verbena.memory.OffHeap;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
+import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.resolver.MapOutput;
 import java.io.IOException;
@@ -23,6 +24,7 @@ final class RunSink {
     private static final Logger LOG = LoggerFactory.getLogger(RunSink.class);
 
     private final WriterResources resources;
+    private final CounterSink counters;
     private final int shuffleId;
     private final long mapId;
     private final int partitions;
@@ -39,8 +41,15 @@ final class RunSink {
         void fill(long dataAddress) throws IOException;
     }
 
-    RunSink(WriterResources resources, int shuffleId, long mapId, int partitions, BlockLayout layout) {
+    RunSink(
+            WriterResources resources,
+            CounterSink counters,
+            int shuffleId,
+            long mapId,
+            int partitions,
+            BlockLayout layout) {
         this.resources = resources;
+        this.counters = counters;
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.partitions = partitions;
@@ -94,10 +103,11 @@ final class RunSink {
      */
     long[] commit() throws IOException {
         if (spill == null) {
-            MapOutput.InMemory output = new MapOutput.InMemory(mapId, partitions, layout, List.copyOf(runs), List.copyOf(images));
+            MapOutput.InMemory output =
+                    new MapOutput.InMemory(mapId, partitions, layout, List.copyOf(runs), List.copyOf(images));
             resources.store().commit(shuffleId, output);
             runs.clear();
-            resources.counters().add(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES, output.bytes());
+            counters.add(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES, output.bytes());
             resources.evictor().maybeEvict();
             return partitionLengths;
         }
@@ -116,10 +126,13 @@ final class RunSink {
         for (long length : lengths) {
             bytes += length;
         }
-        resources.counters().add(ShuffleCounter.OVERFLOWED_BYTES, bytes);
-        resources.counters().add(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS, 1);
-        LOG.info("map output overflowed to a stock shuffle file: shuffleId={}, mapId={}, bytes={}; raise spark.shuffle.rdma.memory.size to keep it in memory",
-                shuffleId, mapId, bytes);
+        counters.add(ShuffleCounter.OVERFLOWED_BYTES, bytes);
+        counters.add(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS, 1);
+        LOG.info(
+                "map output overflowed to a stock shuffle file: shuffleId={}, mapId={}, bytes={}; raise spark.shuffle.rdma.memory.size to keep it in memory",
+                shuffleId,
+                mapId,
+                bytes);
         releaseAll();
         return lengths;
     }

@@ -1,6 +1,7 @@
 package io.verbena.shuffle.writer;
 
 import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.seam.RowChecksums;
 import io.verbena.shuffle.seam.SparkSeam;
 import java.io.IOException;
@@ -45,12 +46,14 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
      * Creates a writer for one map task.
      *
      * @param rowFormat how to take rows as they are, {@code null} to go through the serializer
+     * @param counters told what the task did
      * @param location where readers find this executor's blocks
      */
     public ScatterWriter(
             WriterResources resources,
             ShuffleDependency<K, V, ?> dependency,
             RowFormat rowFormat,
+            CounterSink counters,
             BlockManagerId location,
             long mapId,
             TaskContext context,
@@ -64,11 +67,14 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         this.checksums = new RowChecksums(dependency);
         boolean rows = rowFormat != null;
         int partitions = dependency.partitioner().numPartitions();
-        BlockLayout layout = Staging.layout(rows, resources.serializers().encryptionEnabled(), resources.compressInMemory());
-        this.sink = new RunSink(resources, dependency.shuffleId(), mapId, partitions, layout);
+        BlockLayout layout =
+                Staging.layout(rows, resources.serializers().encryptionEnabled(), resources.compressInMemory());
+        this.sink = new RunSink(resources, counters, dependency.shuffleId(), mapId, partitions, layout);
         SliceEncoder encoder = layout.isPlain() ? null : new SliceEncoder(resources.serializers(), layout, rows);
-        this.staging = new Staging(resources.staging(), sink, encoder, rows, partitions, dependency.shuffleId(), mapId, metrics);
-        this.memory = new StagingMemory(context.taskMemoryManager(), staging, resources.staging().capacity());
+        this.staging = new Staging(
+                resources.staging(), sink, encoder, rows, partitions, dependency.shuffleId(), mapId, metrics);
+        this.memory = new StagingMemory(
+                context.taskMemoryManager(), staging, resources.staging().capacity());
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.verbena.shuffle.writer;
 
 import io.verbena.memory.OffHeap;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -50,13 +51,17 @@ final class ScratchBuffer {
             return;
         }
         if (needed > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("record is too large for the shuffle: neededBytes=" + needed + ", atMost=" + Integer.MAX_VALUE
-                    + "; split the record, or use Spark's own shuffle with spark.shuffle.rdma.enabled=false");
+            throw new IllegalArgumentException(
+                    "record is too large for the shuffle: neededBytes=" + needed + ", atMost=" + Integer.MAX_VALUE
+                            + "; split the record, or use Spark's own shuffle with spark.shuffle.rdma.enabled=false");
         }
         long old = address;
         ByteBuffer held = bytes;
         allocate((int) Math.min(Integer.MAX_VALUE, Math.max(needed, 2L * capacity())));
-        OffHeap.copy(null, old, null, address, keep);
-        java.lang.ref.Reference.reachabilityFence(held);
+        try {
+            OffHeap.copy(null, old, null, address, keep);
+        } finally {
+            Reference.reachabilityFence(held);
+        }
     }
 }

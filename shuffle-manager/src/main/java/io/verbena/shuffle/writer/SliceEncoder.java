@@ -27,7 +27,9 @@ final class SliceEncoder {
     }
 
     void encode(ShuffleBlockId id, ByteBuffer slice, OutputStream out) throws IOException {
-        try (OutputStream wrapped = target == BlockLayout.ENCRYPTED ? serializers.wrapForEncryption(out) : serializers.wrapStream(id, out);
+        try (OutputStream wrapped = target == BlockLayout.ENCRYPTED
+                        ? serializers.wrapForEncryption(out)
+                        : serializers.wrapStream(id, out);
                 InputStream in = rows ? new StockRowStream(slice) : new ByteBufferStream(slice)) {
             for (int n = in.read(copy); n >= 0; n = in.read(copy)) {
                 wrapped.write(copy, 0, n);

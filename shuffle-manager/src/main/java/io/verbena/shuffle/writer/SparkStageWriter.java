@@ -1,7 +1,8 @@
 package io.verbena.shuffle.writer;
 
-import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.memory.OffHeap;
+import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.metrics.CounterSink;
 import java.io.IOException;
 import java.io.OutputStream;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
@@ -24,8 +25,9 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     private int current = -1;
 
     /** Creates a writer for one map task's output. */
-    public SparkStageWriter(WriterResources resources, int shuffleId, long mapId, int partitions) {
-        this.sink = new RunSink(resources, shuffleId, mapId, partitions, BlockLayout.SPARK);
+    public SparkStageWriter(
+            WriterResources resources, CounterSink counters, int shuffleId, long mapId, int partitions) {
+        this.sink = new RunSink(resources, counters, shuffleId, mapId, partitions, BlockLayout.SPARK);
         this.pool = resources.staging();
         this.partitions = partitions;
         this.buffer = pool.acquire();
@@ -35,8 +37,8 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     @Override
     public ShufflePartitionWriter getPartitionWriter(int reducePartitionId) {
         if (reducePartitionId <= current || reducePartitionId >= partitions) {
-            throw new IllegalArgumentException(
-                    "partitions must be written in ascending order: got=" + reducePartitionId + ", last=" + current + ", partitions=" + partitions);
+            throw new IllegalArgumentException("partitions must be written in ascending order: got=" + reducePartitionId
+                    + ", last=" + current + ", partitions=" + partitions);
         }
         current = reducePartitionId;
         return new PartitionWriter(reducePartitionId);

@@ -24,7 +24,8 @@ final class SpillFile implements Closeable {
 
     SpillFile(File file) throws IOException {
         this.file = file;
-        this.channel = FileChannel.open(file.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        this.channel = FileChannel.open(
+                file.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
     }
 
     void append(ByteBuffer image) throws IOException {

@@ -44,7 +44,15 @@ final class Staging {
      *
      * @param encoder {@code null} when slices stay plain
      */
-    Staging(StagingPool pool, RunSink sink, SliceEncoder encoder, boolean rows, int partitions, int shuffleId, long mapId, ShuffleWriteMetricsReporter metrics) {
+    Staging(
+            StagingPool pool,
+            RunSink sink,
+            SliceEncoder encoder,
+            boolean rows,
+            int partitions,
+            int shuffleId,
+            long mapId,
+            ShuffleWriteMetricsReporter metrics) {
         this.pool = pool;
         this.sink = sink;
         this.encoder = encoder;
@@ -86,7 +94,7 @@ final class Staging {
     /** Stages one row; {@code base} and {@code offset} as in an UnsafeRow. */
     void addRow(int partition, Object base, long offset, int length) throws IOException {
         // A row's length is a multiple of 8, so rows stay aligned without padding.
-        long needed = HEADER + length;
+        long needed = (long) HEADER + length;
         if (position + needed > limit) {
             makeRoom(needed);
         }
@@ -168,7 +176,7 @@ final class Staging {
                 OffHeap.putLong(to, length);
                 OffHeap.copy(null, from + HEADER, null, to + HEADER, length);
                 cursor[partition] = to + HEADER + length;
-                from += HEADER + length;
+                from += (long) HEADER + length;
             }
         } else {
             while (from < stop) {
@@ -177,7 +185,7 @@ final class Staging {
                 long to = cursor[partition];
                 OffHeap.copy(null, from + HEADER, null, to, length);
                 cursor[partition] = to + length;
-                from += (HEADER + length + 7) & ~7L;
+                from += ((long) HEADER + length + 7) & ~7L;
             }
         }
     }
@@ -195,7 +203,10 @@ final class Staging {
             long[] encodedStarts = new long[partitions + 1];
             for (int p = 0; p < partitions; p++) {
                 if (starts[p] != starts[p + 1]) {
-                    encoder.encode(new ShuffleBlockId(shuffleId, mapId, p), plain.view(starts[p], starts[p + 1] - starts[p]), out);
+                    encoder.encode(
+                            new ShuffleBlockId(shuffleId, mapId, p),
+                            plain.view(starts[p], starts[p + 1] - starts[p]),
+                            out);
                 }
                 encodedStarts[p + 1] = out.position();
             }

@@ -1,7 +1,6 @@
 package io.verbena.shuffle.writer;
 
 import io.verbena.arena.Arena;
-import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.shuffle.resolver.Evictor;
 import io.verbena.shuffle.resolver.MapOutputStore;
 import io.verbena.shuffle.resolver.StockFiles;
@@ -16,7 +15,6 @@ import org.apache.spark.storage.DiskBlockManager;
  * @param files the way to disk
  * @param evictor told when memory fills
  * @param staging pooled staging buffers
- * @param counters the executor's counters
  * @param disk temporary files
  * @param serializers compression and encryption as Spark is configured
  * @param compressInMemory true when blocks in memory follow spark.shuffle.compress
@@ -27,7 +25,6 @@ public record WriterResources(
         StockFiles files,
         Evictor evictor,
         StagingPool staging,
-        ShuffleCounters counters,
         DiskBlockManager disk,
         SerializerManager serializers,
         boolean compressInMemory) {}
