@@ -1,0 +1,176 @@
+package io.verbena.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.shuffle.rdma.ExecutorProbe;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A Spark application for a test, in this JVM or with executors of its own. {@link #close} removes all shuffles and asserts that
+ * nothing is leased, and after the end of the executors that no file is left.
+ */
+final class Cluster implements AutoCloseable {
+    static final String OURS = "org.apache.spark.shuffle.rdma.RdmaShuffleManager";
+    static final String SORT = "sort";
+
+    /** Where this application's shared memory files lie, apart from those of other tests. */
+    private final Path sharedMemory;
+
+    private final SparkSession session;
+    private final int executors;
+    private final boolean ours;
+
+    private Cluster(SparkSession session, int executors, boolean ours, Path sharedMemory) {
+        this.session = session;
+        this.executors = executors;
+        this.ours = ours;
+        this.sharedMemory = sharedMemory;
+    }
+
+    /** Settings that every test starts from. */
+    static Map<String, String> settings(String... keysAndValues) {
+        Map<String, String> settings = new HashMap<>();
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            settings.put(keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return settings;
+    }
+
+    /** Starts an application with tasks in this JVM. */
+    static Cluster local(String manager, Map<String, String> settings) {
+        return start("local[2]", 1, manager, settings);
+    }
+
+    /** Starts an application with two executors of one core. */
+    static Cluster twoExecutors(String manager, Map<String, String> settings) {
+        return start("local-cluster[2,1,1024]", 2, manager, settings);
+    }
+
+    private static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
+        try {
+            Path sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
+            Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
+            SparkConf conf = new SparkConf(false)
+                    .setMaster(master)
+                    .setAppName("verbena-it")
+                    .set("spark.shuffle.manager", manager)
+                    .set("spark.driver.host", "127.0.0.1")
+                    .set("spark.ui.enabled", "false")
+                    .set("spark.executor.memory", "1g")
+                    .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
+                    .set(
+                            "spark.executor.extraJavaOptions",
+                            System.getProperty("spark.jvm.opens") + " -XX:+UseParallelGC")
+                    .set("spark.sql.shuffle.partitions", "8")
+                    .set(
+                            "spark.sql.warehouse.dir",
+                            Files.createTempDirectory("verbena-warehouse").toString())
+                    .set("spark.shuffle.rdma.memory.shmDirectory", sharedMemory.toString())
+                    .set("spark.shuffle.rdma.memory.size", "256m")
+                    .set("spark.shuffle.rdma.memory.segmentSize", "16m")
+                    .set("spark.shuffle.rdma.memory.prewarm", "0")
+                    .set("spark.shuffle.rdma.memory.leakTracking", "exact")
+                    .set("spark.shuffle.rdma.fetch.timeout", "30s");
+            settings.forEach(conf::set);
+            if (!manager.equals(OURS)) {
+                for (scala.Tuple2<String, String> setting : conf.getAll()) {
+                    if (setting._1().startsWith("spark.shuffle.rdma.")) {
+                        conf.remove(setting._1());
+                    }
+                }
+            }
+            SparkSession session = SparkSession.builder().config(conf).getOrCreate();
+            return new Cluster(session, executors, manager.equals(OURS), sharedMemory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    SparkSession sql() {
+        return session;
+    }
+
+    JavaSparkContext context() {
+        return JavaSparkContext.fromSparkContext(session.sparkContext());
+    }
+
+    Path sharedMemory() {
+        return sharedMemory;
+    }
+
+    List<ExecutorProbe.State> states() {
+        return ExecutorProbe.states(context(), executors);
+    }
+
+    /** Waits for a condition, at most that long. */
+    static boolean within(long seconds, java.util.function.BooleanSupplier condition) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        while (System.nanoTime() < deadline) {
+            if (condition.getAsBoolean()) {
+                return true;
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+        }
+        return condition.getAsBoolean();
+    }
+
+    static List<Path> files(Path directory) {
+        try (Stream<Path> tree = Files.walk(directory)) {
+            return tree.filter(Files::isRegularFile)
+                    .filter(file -> !file.getFileName().toString().equals("sweep.lock"))
+                    .toList();
+        } catch (IOException | UncheckedIOException e) {
+            return List.of();
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            if (ours && !session.sparkContext().isStopped()) {
+                List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
+                assertThat(states).hasSize(executors).allSatisfy(state -> {
+                    assertThat(state.leases()).as("leases of %s", state).isZero();
+                    assertThat(state.leasedBytes())
+                            .as("leased bytes of %s", state)
+                            .isZero();
+                    assertThat(state.quarantinedBytes())
+                            .as("quarantined bytes of %s", state)
+                            .isZero();
+                    assertThat(state.peerLeases())
+                            .as("leases on peers of %s", state)
+                            .isZero();
+                });
+            }
+        } finally {
+            session.stop();
+        }
+        assertThat(within(20, () -> files(sharedMemory).isEmpty()))
+                .as("files left: %s", files(sharedMemory))
+                .isTrue();
+        remove(sharedMemory);
+    }
+
+    private static void remove(Path directory) {
+        try (Stream<Path> tree = Files.walk(directory)) {
+            for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

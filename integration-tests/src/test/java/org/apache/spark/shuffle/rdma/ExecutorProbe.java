@@ -1,0 +1,147 @@
+package org.apache.spark.shuffle.rdma;
+
+import io.verbena.arena.ArenaStatistics;
+import io.verbena.shuffle.metrics.ShuffleCounter;
+import java.io.Serializable;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaSparkContext;
+
+/** Looks into executors from a test: runs as a task on every one of them, in the bridge's package. */
+public final class ExecutorProbe {
+    private ExecutorProbe() {}
+
+    /** What an executor holds and has counted. Not a record: Kryo cannot write one. */
+    public static final class State implements Serializable {
+        private static final long serialVersionUID = 1L;
+        private final String executorId;
+        private final long[] memory;
+        private final Map<String, Long> counters = new HashMap<>();
+
+        private State(String executorId, ExecutorRuntime runtime) {
+            this.executorId = executorId;
+            ArenaStatistics arena = runtime.arena().statistics();
+            this.memory = new long[] {
+                arena.leases(),
+                arena.leasedBytes(),
+                arena.quarantinedBytes(),
+                runtime.peers().size(),
+                arena.peakLeasedBytes(),
+                arena.committedBytes()
+            };
+            for (ShuffleCounter counter : ShuffleCounter.values()) {
+                counters.put(counter.name(), runtime.counters().get(counter));
+            }
+        }
+
+        public String executorId() {
+            return executorId;
+        }
+
+        /** Live leases on memory. */
+        public long leases() {
+            return memory[0];
+        }
+
+        public long leasedBytes() {
+            return memory[1];
+        }
+
+        /** Retired bytes that may still be read. */
+        public long quarantinedBytes() {
+            return memory[2];
+        }
+
+        /** Leases on peers' shuffles. */
+        public long peerLeases() {
+            return memory[3];
+        }
+
+        public long peakLeasedBytes() {
+            return memory[4];
+        }
+
+        public long committedBytes() {
+            return memory[5];
+        }
+
+        public long counter(ShuffleCounter counter) {
+            return counters.get(counter.name());
+        }
+
+        @Override
+        public String toString() {
+            return "executor " + executorId + ": leases=" + leases() + ", leasedBytes=" + leasedBytes()
+                    + ", quarantinedBytes=" + quarantinedBytes() + ", peerLeases=" + peerLeases() + ", counters="
+                    + counters;
+        }
+    }
+
+    /** The state of every executor; one task per core finds its way to each because tasks wait for one another. */
+    public static List<State> states(JavaSparkContext context, int executors) {
+        return onEachExecutor(context, executors, false);
+    }
+
+    /** Unregisters every shuffle on every executor, waits until memory and leases are free, and returns the states. */
+    public static List<State> statesAfterRemovingAll(JavaSparkContext context, int executors) {
+        return onEachExecutor(context, executors, true);
+    }
+
+    private static List<State> onEachExecutor(JavaSparkContext context, int executors, boolean removeAll) {
+        List<Integer> ids = IntStream.range(0, executors).boxed().toList();
+        // Barrier tasks run at the same time, so with one core per executor each executor gets one.
+        return context.parallelize(ids, executors)
+                .rdd()
+                .toJavaRDD()
+                .rdd()
+                .barrier()
+                .mapPartitions(new ProbeTask(removeAll), true, scala.reflect.ClassTag$.MODULE$.apply(State.class))
+                .toJavaRDD()
+                .collect();
+    }
+
+    private static final class ProbeTask
+            extends scala.runtime.AbstractFunction1<
+                    scala.collection.Iterator<Integer>, scala.collection.Iterator<State>>
+            implements Serializable {
+        private static final long serialVersionUID = 1L;
+        private final boolean removeAll;
+
+        ProbeTask(boolean removeAll) {
+            this.removeAll = removeAll;
+        }
+
+        @Override
+        public scala.collection.Iterator<State> apply(scala.collection.Iterator<Integer> ignored) {
+            return scala.collection.Iterator$.MODULE$.single(here(removeAll));
+        }
+    }
+
+    /** The state of this process's executor. */
+    public static State here(boolean removeAll) {
+        RdmaShuffleManager manager = (RdmaShuffleManager) SparkEnv.get().shuffleManager();
+        ExecutorRuntime runtime = manager.runtime();
+        if (removeAll) {
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            runtime.store().shuffleIds().forEach(manager::unregisterShuffle);
+            while (!isFree(runtime) && System.nanoTime() < deadline) {
+                runtime.peers().closeIdle(0);
+                runtime.arena().reclaim();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+            }
+        }
+        return new State(SparkEnv.get().executorId(), runtime);
+    }
+
+    private static boolean isFree(ExecutorRuntime runtime) {
+        ArenaStatistics arena = runtime.arena().statistics();
+        return arena.leases() == 0
+                && arena.quarantinedBytes() == 0
+                && runtime.peers().size() == 0;
+    }
+}
