@@ -5,6 +5,7 @@ import io.verbena.shuffle.fallback.FallbackReason;
 import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleTotals;
 import io.verbena.shuffle.reader.RegisteredReader;
+import io.verbena.shuffle.seam.SparkLine;
 import io.verbena.shuffle.writer.RowFormat;
 import io.verbena.shuffle.writer.ScatterWriter;
 import java.util.EnumSet;
@@ -41,7 +42,8 @@ public final class RdmaShuffleManager extends SortShuffleManager {
 
     private final SparkConf conf;
     private final RdmaConf rdma;
-    private final RdmaBlockResolver resolver;
+    private final ManagedBlocks blocks;
+    private final IndexShuffleBlockResolver resolver;
     private final Set<FallbackReason> reported = EnumSet.noneOf(FallbackReason.class);
     private final Object lock = new Object();
     private ShuffleTotals totals;
@@ -50,13 +52,17 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     /**
      * Creates the manager, as Spark does on the driver and on every executor.
      *
+     * @throws IllegalStateException on a line of Spark that the plugin does not know
      * @throws IllegalArgumentException naming every wrong or unknown {@code spark.shuffle.rdma.*} setting
      */
     public RdmaShuffleManager(SparkConf conf) {
-        super(StoreDataIo.into(conf));
+        super(StoreDataIo.into(SparkLine.current().requireSupported(conf)));
         this.conf = conf;
         this.rdma = RdmaConf.from(conf);
-        this.resolver = new RdmaBlockResolver(conf, this);
+        this.blocks = new ManagedBlocks(this);
+        this.resolver = SparkLine.current().atLeast(4, 1)
+                ? new RdmaBlockResolver41(conf, blocks)
+                : new RdmaBlockResolver(conf, blocks);
     }
 
     @Override
@@ -190,7 +196,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         if (current != null) {
             current.removeShuffle(shuffleId);
         }
-        resolver.removeMigrated(shuffleId);
+        blocks.removeMigrated(shuffleId, resolver);
         return super.unregisterShuffle(shuffleId);
     }
 
