@@ -124,6 +124,33 @@ class NeighbourTest {
         }
     }
 
+    /**
+     * POSIX drops all of a process's locks on a file when it closes any descriptor of it. So neither a sweep nor a reader in the
+     * owner's own process may open the owner's lock files a second time; only another process can tell.
+     */
+    @Test
+    void shouldKeepItsLocksWhenOthersInTheSameProcessComeAndGo() throws Exception {
+        RegisteredBuffer served = here.acquireFilled(BYTES, 1);
+        TestEndpoint second = new TestEndpoint(
+                shm.path(), "shm", (regions, backing) -> new MappedTransport(regions, backing.ownerDirectory()));
+        assertThat(Backings.sweep(root())).isEmpty();
+        RemoteMemory inside = second.transport().connect(here.transport().descriptor(), TIMEOUT);
+        ReadLease lease = inside.acquireLease(7, TIMEOUT);
+        lease.close();
+        inside.close();
+        // The other process sweeps when it starts, and connects only if it finds the owner alive.
+        try (ChildJvm reader = new ChildJvm(
+                NeighbourProcess.class,
+                NeighbourProcess.arguments("hold", shm.path(), here.transport().descriptor()))) {
+            assertThat(reader.expect("HELD")).isEqualTo("key=7 crc=" + expectedCrc());
+            assertThat(here.backing().ownerDirectory()).exists();
+            assertThat(second.backing().ownerDirectory()).exists();
+            assertThat(here.transport().unread(7)).isFalse();
+        }
+        second.close();
+        served.release();
+    }
+
     @Test
     void shouldGrantLeasesWhileTheOwnerKeepsAsking() throws Exception {
         try (ChildJvm reader = new ChildJvm(
