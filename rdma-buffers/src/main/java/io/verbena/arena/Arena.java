@@ -1,7 +1,6 @@
 package io.verbena.arena;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.verbena.memory.BackingException;
 import io.verbena.memory.Segment;
 import io.verbena.memory.SegmentBacking;
 import io.verbena.registration.MemoryRegion;
@@ -11,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -31,17 +29,13 @@ import org.slf4j.LoggerFactory;
 public final class Arena implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Arena.class);
 
-    /** Ids are unique in the process: a file of a segment and a peer's view of it are named by them. */
-    private static final AtomicInteger NEXT_SEGMENT_ID = new AtomicInteger();
-
     /** A growth writes and registers segments; above this something hangs and the caller is better off without memory. */
     private static final long GROWTH_WAIT_NS = TimeUnit.SECONDS.toNanos(30);
     /** After a refusal by the backing, so that a full /dev/shm is not written to by every task. */
     private static final long GROWTH_PAUSE_NS = TimeUnit.SECONDS.toNanos(1);
 
     private final ArenaOptions options;
-    private final SegmentBacking backing;
-    private final Registrar registrar;
+    private final SegmentSource source;
     private final Quarantine quarantine = new Quarantine(this::freeReclaimed);
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -90,8 +84,7 @@ public final class Arena implements AutoCloseable {
     /** Creates an arena that holds nothing yet. */
     public Arena(ArenaOptions options, SegmentBacking backing, Registrar registrar) {
         this.options = options;
-        this.backing = backing;
-        this.registrar = registrar;
+        this.source = new SegmentSource(backing, registrar, options.segmentBytes());
     }
 
     /**
@@ -349,7 +342,7 @@ public final class Arena implements AutoCloseable {
         }
         List<MemoryRegion> added = List.of();
         try {
-            added = makeSegments(granted);
+            added = source.make(granted);
         } finally {
             finishGrowth(granted, added);
         }
@@ -372,32 +365,6 @@ public final class Arena implements AutoCloseable {
             return Math.max(granted, 0);
         } finally {
             lock.unlock();
-        }
-    }
-
-    private List<MemoryRegion> makeSegments(int count) {
-        List<Segment> made = new ArrayList<>(count);
-        List<MemoryRegion> regions = List.of();
-        try {
-            allocateInto(made, count);
-            regions = registrar.register(made);
-        } catch (IllegalStateException e) {
-            LOG.warn("arena cannot grow: segments={} were not registered", made.size(), e);
-        } finally {
-            if (regions.isEmpty()) {
-                made.forEach(backing::free);
-            }
-        }
-        return regions;
-    }
-
-    private void allocateInto(List<Segment> made, int count) {
-        try {
-            while (made.size() < count) {
-                made.add(backing.allocate(NEXT_SEGMENT_ID.getAndIncrement(), options.segmentBytes()));
-            }
-        } catch (BackingException e) {
-            LOG.warn("arena cannot grow: segments={}, wanted={}: {}", made.size(), count, e.getMessage());
         }
     }
 
@@ -459,8 +426,7 @@ public final class Arena implements AutoCloseable {
         if (regions.isEmpty()) {
             return;
         }
-        registrar.deregister(regions);
-        regions.forEach(region -> backing.free(region.segment()));
+        source.giveBack(regions);
         lock.lock();
         try {
             reservedBytes -= regions.size() * options.segmentBytes();

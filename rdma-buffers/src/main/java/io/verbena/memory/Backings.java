@@ -93,8 +93,7 @@ public final class Backings {
         }
         String type = Files.getFileStore(mount).type();
         if (!type.equals("tmpfs")) {
-            throw new BackingException("directory=" + mount + " is on " + type
-                    + ", which would write segments to a disk; name a tmpfs mount");
+            throw new BackingException("directory=" + mount + " is on " + type + ", not on tmpfs; name a tmpfs mount");
         }
         long usable = FileBacking.usableBytes(mount);
         // With room for one segment only, nearly all memory would be plain anyway and other users would find the mount
