@@ -91,6 +91,9 @@ public final class BlockServer {
             for (RunImage run : runs) {
                 if (run.sliceLength(p) > 0) {
                     frame.add(p, run.sliceCrc(p) & 0xffffffffL, new FramePart.Memory(run.slice(p)));
+                } else {
+                    // The reader verifies what it gets; that there is nothing to get is verified here.
+                    run.verify(p);
                 }
             }
         }
