@@ -103,8 +103,7 @@ final class RunSink {
      */
     long[] commit() throws IOException {
         if (spill == null) {
-            MapOutput.InMemory output =
-                    new MapOutput.InMemory(mapId, partitions, layout, List.copyOf(runs), List.copyOf(images));
+            MapOutput.InMemory output = MapOutput.InMemory.of(mapId, partitions, layout, runs, images);
             resources.store().commit(shuffleId, output);
             runs.clear();
             counters.add(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES, output.bytes());
