@@ -1,5 +1,6 @@
 package io.verbena.shuffle.resolver;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -51,7 +52,13 @@ sealed interface FramePart {
         @Override
         public long transfer(WritableByteChannel target, long skip, long count) throws IOException {
             try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
-                return channel.transferTo(offset + skip, count, target);
+                long written = channel.transferTo(offset + skip, count, target);
+                // Nothing taken: the channel is full, or there is nothing to take and the caller would ask for ever.
+                if (written == 0 && count > 0 && channel.size() <= offset + skip) {
+                    throw new EOFException("shuffle file ends early: file=" + path + ", sizeBytes=" + channel.size()
+                            + ", neededBytes=" + (offset + length));
+                }
+                return written;
             }
         }
     }
