@@ -3,12 +3,8 @@ package io.verbena.shuffle.reader;
 import io.verbena.shuffle.metadata.BlockLayout;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.SequenceInputStream;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Deque;
-import java.util.List;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.storage.ShuffleBlockId;
@@ -133,36 +129,49 @@ final class RecordDecoder extends AbstractIterator<Object> {
         }
     }
 
-    /** Joins slices of the same partition: a block of Spark's own writers is one stream. */
+    /**
+     * Joins slices of the same partition: a block of Spark's own writers is one stream. The next slice is asked for only when the
+     * stream needs it: asking behind the last one closes the source, and with it what is still to be read.
+     */
     private static final class Blocks implements Slices {
         private final Slices slices;
         private Slice ahead;
+        private int reduceId = -1;
 
         Blocks(Slices slices) {
             this.slices = slices;
-            this.ahead = slices.next();
         }
 
         @Override
         public Slice next() {
-            if (ahead == null) {
+            // What the serializer left of the block before, after it saw the end of its stream.
+            Slice first = more();
+            while (first != null) {
+                first = more();
+            }
+            first = ahead != null ? ahead : slices.next();
+            ahead = null;
+            if (first == null) {
                 return null;
             }
-            Slice first = ahead;
-            ahead = slices.next();
-            if (ahead == null || ahead.reduceId() != first.reduceId()) {
-                return first;
-            }
-            List<InputStream> parts = new ArrayList<>();
-            parts.add(first.stream());
-            long length = first.length();
-            while (ahead != null && ahead.reduceId() == first.reduceId()) {
-                parts.add(ahead.stream());
-                length += ahead.length();
+            reduceId = first.reduceId();
+            return new Slice(null, 0, first.length(), reduceId, new SlicesStream(first, this::more));
+        }
+
+        /** The next slice of the same block, {@code null} when there is none. */
+        private Slice more() {
+            if (ahead == null && reduceId >= 0) {
                 ahead = slices.next();
             }
-            return new Slice(
-                    null, 0, length, first.reduceId(), new SequenceInputStream(Collections.enumeration(parts)));
+            if (ahead == null || ahead.reduceId() != reduceId) {
+                if (ahead == null) {
+                    reduceId = -1;
+                }
+                return null;
+            }
+            Slice slice = ahead;
+            ahead = null;
+            return slice;
         }
     }
 
@@ -206,6 +215,11 @@ final class RecordDecoder extends AbstractIterator<Object> {
 
         SlicesStream(Slices slices) {
             this.slices = slices;
+        }
+
+        SlicesStream(Slice first, Slices rest) {
+            this(rest);
+            this.in = first.stream();
         }
 
         @Override
