@@ -46,12 +46,12 @@ final class Peer implements AutoCloseable {
     /**
      * Prepares to read a shuffle from the peer's memory: lease first, directory second.
      *
-     * @return {@code null} if the peer is not a neighbour or gives no lease in time: its blocks come over Spark's block transfer
+     * @return {@code null} if the peer is not a neighbour, cannot be read in place, or gives no lease in time: its blocks come over Spark's block transfer
      * @throws IOException if the peer cannot be reached or its answers are damaged or of another version
      */
     PeerShuffle openShuffle(int shuffleId) throws IOException, InterruptedException {
         RemoteMemory connected = connect();
-        if (connected == null) {
+        if (connected == null || !connected.supportsViews()) {
             return null;
         }
         ReadLease lease;

@@ -3,13 +3,13 @@ package io.verbena.shuffle.reader;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.transport.Transport;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import org.apache.spark.storage.BlockManagerId;
@@ -71,28 +71,31 @@ public final class PeerRegistry implements AutoCloseable {
     }
 
     Use acquire(BlockManagerId id, int shuffleId) {
+        Use use;
         synchronized (lock) {
             Key key = new Key(id, shuffleId);
-            Use use = uses.get(key);
-            if (use != null && !use.shuffle.isCompletedExceptionally()) {
-                use.users++;
-                return use;
+            Use known = uses.get(key);
+            if (known != null && !known.shuffle.isCompletedExceptionally()) {
+                known.users++;
+                return known;
             }
-            Peer peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
-            use = new Use(key, CompletableFuture.supplyAsync(() -> open(peer, shuffleId), background));
+            use = new Use(key, new CompletableFuture<>());
             uses.put(key, use);
-            return use;
         }
+        Peer peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
+        // Outside the lock: when the pool is full this thread does the work itself, and it waits for the peer.
+        background.execute(() -> open(peer, shuffleId, use.shuffle));
+        return use;
     }
 
-    private static PeerShuffle open(Peer peer, int shuffleId) {
+    private static void open(Peer peer, int shuffleId, CompletableFuture<PeerShuffle> result) {
         try {
-            return peer.openShuffle(shuffleId);
+            result.complete(peer.openShuffle(shuffleId));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new CompletionException(e);
-        } catch (java.io.IOException e) {
-            throw new CompletionException(e);
+            result.completeExceptionally(e);
+        } catch (IOException | RuntimeException | Error e) {
+            result.completeExceptionally(e);
         }
     }
 

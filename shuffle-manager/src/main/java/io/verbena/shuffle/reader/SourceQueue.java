@@ -13,7 +13,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -177,7 +176,7 @@ final class SourceQueue {
             // The parts of opening a peer have this deadline each; together they are three.
             return peer.use().shuffle().get(3 * resources.fetchTimeoutMs(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            Throwable cause = e.getCause() instanceof CompletionException wrapped ? wrapped.getCause() : e.getCause();
+            Throwable cause = e.getCause();
             throw cause instanceof IOException io ? io : new IOException(cause);
         } catch (TimeoutException e) {
             throw new IOException(
