@@ -46,9 +46,12 @@ class FrameFetcherTest {
             (peer, ids, listener, files) -> asked.add(new Asked(List.of(ids), listener, files));
 
     private FrameFetcher fetcher(long maxBytesInFlight, long maxBytesToMemory) {
-        return new FrameFetcher(client, SHUFFLE, maxBytesInFlight, maxBytesToMemory, () -> folder.resolve(
-                        "download-" + files.incrementAndGet())
-                .toFile());
+        return new FrameFetcher(
+                client,
+                SHUFFLE,
+                maxBytesInFlight,
+                maxBytesToMemory,
+                () -> folder.resolve("download-" + files.incrementAndGet()).toFile());
     }
 
     private static MapRef ref(long mapId, long bytes) {
@@ -96,7 +99,8 @@ class FrameFetcherTest {
                 TestNetwork.Counted buffer = answer(request, id);
                 FrameFetcher.Answer taken = fetcher.take(1000);
                 assertThat(taken.failure()).isNull();
-                assertThat(ReservedBlocks.frame(SHUFFLE, taken.ref().mapId(), 3, 5)).isEqualTo(id);
+                assertThat(ReservedBlocks.frame(SHUFFLE, taken.ref().mapId(), 3, 5))
+                        .isEqualTo(id);
                 assertThat(taken.buffer()).isSameAs(buffer);
                 assertThat(buffer.references).hasValue(1);
                 taken.buffer().release();
@@ -206,7 +210,8 @@ class FrameFetcherTest {
         FrameFetcher fetcher = fetcher(1 << 20, 1000);
         fetcher.add(List.of(ref(0, 10), ref(1, 5000), ref(2, 20)));
         fetcher.send();
-        assertThat(asked).extracting(Asked::ids)
+        assertThat(asked)
+                .extracting(Asked::ids)
                 .containsExactlyInAnyOrder(
                         List.of(ReservedBlocks.frame(SHUFFLE, 1, 3, 5)),
                         List.of(ReservedBlocks.frame(SHUFFLE, 0, 3, 5), ReservedBlocks.frame(SHUFFLE, 2, 3, 5)));

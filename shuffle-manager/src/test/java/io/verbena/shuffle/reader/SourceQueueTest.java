@@ -132,7 +132,8 @@ class SourceQueueTest {
     }
 
     private static String record(long mapId, int partition, int i) {
-        return "map " + mapId + " partition " + partition + " record " + i + " " + "x".repeat((int) (mapId * 7 + i) % 60);
+        return "map " + mapId + " partition " + partition + " record " + i + " "
+                + "x".repeat((int) (mapId * 7 + i) % 60);
     }
 
     /** Partition 3 of every third map output is empty. */
@@ -224,8 +225,8 @@ class SourceQueueTest {
                 plan.put(
                         executor.id(),
                         all.stream()
-                                .map(r -> new MapRef(
-                                        r.location(), r.mapId(), r.mapIndex(), from, to, r.estimatedBytes()))
+                                .map(r ->
+                                        new MapRef(r.location(), r.mapId(), r.mapIndex(), from, to, r.estimatedBytes()))
                                 .toList());
             }
         });
@@ -246,8 +247,7 @@ class SourceQueueTest {
     }
 
     private List<String> read(SourceQueue queue, List<String> into) {
-        RecordDecoder decoder =
-                new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE);
+        RecordDecoder decoder = new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE);
         while (decoder.hasNext()) {
             into.add((String) ((Tuple2<?, ?>) decoder.next())._2());
         }
@@ -261,13 +261,14 @@ class SourceQueueTest {
 
     private List<String> expected(int from, int to) {
         List<String> all = new ArrayList<>();
-        refs.values().forEach(list -> list.forEach(ref -> {
-            for (int p = from; p < to; p++) {
-                for (int i = 0; i < count(ref.mapId(), p); i++) {
-                    all.add(record(ref.mapId(), p, i));
-                }
-            }
-        }));
+        refs.values()
+                .forEach(list -> list.forEach(ref -> {
+                    for (int p = from; p < to; p++) {
+                        for (int i = 0; i < count(ref.mapId(), p); i++) {
+                            all.add(record(ref.mapId(), p, i));
+                        }
+                    }
+                }));
         Collections.sort(all);
         return all;
     }
@@ -289,7 +290,9 @@ class SourceQueueTest {
         assertThat(reason.mapId()).isEqualTo(blamed.mapId());
         assertThat(reason.mapIndex()).isEqualTo(blamed.mapIndex());
         assertThat(reason.reduceId()).isZero();
-        assertThat(failure.getMessage()).contains("executor " + blamed.location().executorId()).contains(message);
+        assertThat(failure.getMessage())
+                .contains("executor " + blamed.location().executorId())
+                .contains(message);
         assertThat(counters.get(ShuffleCounter.FETCH_FAILURES)).isEqualTo(1);
         assertThat(expected(0, PARTITIONS)).containsAll(got);
         assertThat(got).noneMatch(record -> record.startsWith("map " + blamed.mapId() + " "));
@@ -544,8 +547,7 @@ class SourceQueueTest {
                 return bytes;
             }
             Map<Long, MapOutputDirectory.Entry> entries = new LinkedHashMap<>(
-                    MapOutputDirectory.decode(bytes, SHUFFLE)
-                            .outputs());
+                    MapOutputDirectory.decode(bytes, SHUFFLE).outputs());
             entries.keySet().retainAll(kept.keySet());
             return new MapOutputDirectory(SHUFFLE, entries).encode();
         });
@@ -642,8 +644,7 @@ class SourceQueueTest {
         ByteBuffer sparkHead = new BlockFrame(
                         BlockLayout.SPARK,
                         BlockFrame.ChecksumKind.ADLER32,
-                        List.of(new BlockFrame.Entry(
-                                0, wrapped.length, wrappedSum.getValue())))
+                        List.of(new BlockFrame.Entry(0, wrapped.length, wrappedSum.getValue())))
                 .encode();
         assertThat(readLarge(wrapped, sparkHead, 0)).isEqualTo(large);
     }
