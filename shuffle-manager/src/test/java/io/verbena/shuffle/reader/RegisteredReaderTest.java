@@ -100,20 +100,23 @@ class RegisteredReaderTest {
 
     /** The last executor has no memory, so its map outputs are stock files. */
     @ParameterizedTest
-    @CsvSource({"true, false", "false, false", "true, true", "false, true"})
-    void shouldReadWhatMapTasksWrote(boolean rows, boolean compress) throws IOException {
+    @CsvSource({
+        "true, false, false", "false, false, false", "true, true, false", "false, true, false", "true, false, true",
+        "false, true, true"
+    })
+    void shouldReadWhatMapTasksWrote(boolean rows, boolean compress, boolean encrypt) throws IOException {
         Serializer serializer = rows ? new UnsafeRowSerializer(FIELDS, null) : new KryoSerializer(new SparkConf(false));
         ShuffleDependency<Object, Object, Object> dependency = LocalSpark.dependency(PARTITIONS, serializer);
         TestNetwork network = new TestNetwork();
         List<TestExecutor> executors = new ArrayList<>();
         for (String name : List.of("self", "near", "far")) {
             TestExecutor executor =
-                    new TestExecutor(name, folder, 1 << 20, name.equals("far") ? 0 : 8, 1 << 16, compress, null);
+                    new TestExecutor(
+                    name, folder, 1 << 20, name.equals("far") ? 0 : 8, 1 << 16, compress, encrypt ? new byte[16] : null);
             executors.add(executor);
             network.add(executor);
         }
-        MapOutputTrackerMaster tracker =
-                (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         tracker.registerShuffle(dependency.shuffleId(), 9, PARTITIONS);
         for (int mapIndex = 0; mapIndex < 9; mapIndex++) {
             tracker.registerMapOutput(

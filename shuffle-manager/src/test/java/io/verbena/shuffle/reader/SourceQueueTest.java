@@ -616,6 +616,28 @@ class SourceQueueTest {
         assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(2);
     }
 
+    /** The pool for opening peers may run its work on the caller's thread, and that work waits for the peer. */
+    @Test
+    void shouldNotHoldItsLockWhileAPeerIsAsked() throws Exception {
+        commit(near, 10, BlockLayout.RECORDS, false);
+        AtomicInteger seen = new AtomicInteger(-1);
+        network.faults((id, bytes) -> {
+            if (id.equals(ReservedBlocks.directory(SHUFFLE))) {
+                Thread other = new Thread(() -> seen.set(peers.size()), "verbena-test");
+                other.setDaemon(true);
+                other.start();
+                try {
+                    other.join(5_000);
+                } catch (InterruptedException e) {
+                    throw new IOException(e);
+                }
+            }
+            return bytes;
+        });
+        assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
+        assertThat(seen).hasValue(1);
+    }
+
     /** A block above 64 MiB is a stream; its source must live until it is read, also when it is the last one. */
     @Test
     void shouldStreamBlocksThatAreTooLargeToCopy() {
