@@ -621,6 +621,7 @@ class SourceQueueTest {
     void shouldNotHoldItsLockWhileAPeerIsAsked() throws Exception {
         commit(near, 10, BlockLayout.RECORDS, false);
         AtomicInteger seen = new AtomicInteger(-1);
+        AtomicInteger seenInTime = new AtomicInteger(-1);
         network.faults((id, bytes) -> {
             if (id.equals(ReservedBlocks.directory(SHUFFLE))) {
                 Thread other = new Thread(() -> seen.set(peers.size()), "verbena-test");
@@ -631,11 +632,12 @@ class SourceQueueTest {
                 } catch (InterruptedException e) {
                     throw new IOException(e);
                 }
+                seenInTime.set(seen.get());
             }
             return bytes;
         });
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
-        assertThat(seen).hasValue(1);
+        assertThat(seenInTime).hasValue(1);
     }
 
     /** A block above 64 MiB is a stream; its source must live until it is read, also when it is the last one. */

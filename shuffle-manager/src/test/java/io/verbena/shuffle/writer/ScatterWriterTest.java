@@ -32,6 +32,7 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.apache.spark.storage.ShuffleBlockId;
@@ -164,11 +165,11 @@ class ScatterWriterTest {
         return memory.layout().isPlain() ? List.of(new SequenceInputStream(Collections.enumeration(streams))) : streams;
     }
 
-    private static List<byte[]> block(Kind kind, TestExecutor executor, ShuffleBlockId id) throws IOException {
+    private static List<byte[]> block(
+            Kind kind, SerializerInstance serializer, TestExecutor executor, ShuffleBlockId id) throws IOException {
         List<byte[]> records = new ArrayList<>();
         for (InputStream in : streams(executor, id)) {
-            scala.collection.Iterator<?> all =
-                    kind.serializer().newInstance().deserializeStream(in).asKeyValueIterator();
+            scala.collection.Iterator<?> all = serializer.deserializeStream(in).asKeyValueIterator();
             while (all.hasNext()) {
                 Tuple2<?, ?> record = (Tuple2<?, ?>) all.next();
                 if (kind.rows()) {
@@ -191,8 +192,9 @@ class ScatterWriterTest {
             expected.add(new ArrayList<>());
         }
         records.forEach(record -> expected.get(record.partition()).add(record.bytes()));
+        SerializerInstance serializer = kind.serializer().newInstance();
         for (int p = 0; p < partitions; p++) {
-            List<byte[]> got = block(kind, executor, new ShuffleBlockId(shuffleId, MAP_ID, p));
+            List<byte[]> got = block(kind, serializer, executor, new ShuffleBlockId(shuffleId, MAP_ID, p));
             assertThat(Arrays.deepEquals(got.toArray(), expected.get(p).toArray()))
                     .as(
                             "partition %d: got %d records of %d",
