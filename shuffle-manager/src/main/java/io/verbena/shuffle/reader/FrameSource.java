@@ -7,6 +7,8 @@ import io.verbena.shuffle.metadata.CorruptMetadataException;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.Checksum;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -28,7 +30,7 @@ final class FrameSource implements BlockSource {
     private final BlockFrame frame;
     private int next;
     private long position;
-    private InputStream large;
+    private final List<InputStream> streams = new ArrayList<>();
     private boolean closed;
 
     /** Reads the head. If that fails the caller still owns the buffer. */
@@ -89,7 +91,8 @@ final class FrameSource implements BlockSource {
                 }
             }
             in.skipNBytes(length);
-            large = openAt(position, length);
+            InputStream large = openAt(position, length);
+            streams.add(large);
             slice = new Slice(null, 0, length, entry.reduceId(), large);
         }
         if (checksum != null && checksum.getValue() != entry.checksum()) {
@@ -117,8 +120,8 @@ final class FrameSource implements BlockSource {
         closed = true;
         try {
             in.close();
-            if (large != null) {
-                large.close();
+            for (InputStream stream : streams) {
+                stream.close();
             }
         } catch (IOException e) {
             throw new java.io.UncheckedIOException(e);
