@@ -18,6 +18,7 @@ import io.verbena.shuffle.resolver.MapOutputStore;
 import io.verbena.shuffle.resolver.StockFiles;
 import io.verbena.shuffle.writer.StagingPool;
 import io.verbena.shuffle.writer.WriterResources;
+import io.verbena.threads.DaemonThreads;
 import io.verbena.transport.Transport;
 import io.verbena.transport.mapped.MappedTransport;
 import java.io.IOException;
@@ -27,12 +28,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -51,6 +48,10 @@ import org.slf4j.LoggerFactory;
  */
 final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
+
+    /** Descriptors and directories that are fetched at the same time; each thread mostly waits. */
+    private static final int CONTROL_THREADS = 16;
+
     private static final String FETCH_TO_FILE = "spark.network.maxRemoteBlockSizeFetchToMem";
 
     private final SegmentBacking backing;
@@ -64,22 +65,17 @@ final class ExecutorRuntime implements AutoCloseable {
     private final WriterResources writers;
     private final ReaderResources readers;
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final ThreadPoolExecutor background;
+    private final ThreadPoolExecutor control;
+    private final ThreadPoolExecutor memoryWork;
     private final ScheduledExecutorService timer;
     private final Thread removeFiles;
 
     ExecutorRuntime(RdmaConf conf, SparkConf sparkConf, SparkEnv env, IndexShuffleBlockResolver resolver) {
         BlockManager blockManager = env.blockManager();
         String owner = sparkConf.get("spark.app.id", "app") + "." + env.executorId();
-        background = new ThreadPoolExecutor(
-                0,
-                16,
-                10,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                daemons("verbena-background"),
-                new ThreadPoolExecutor.CallerRunsPolicy());
-        timer = new ScheduledThreadPoolExecutor(1, daemons("verbena-timer"));
+        control = DaemonThreads.pool("control", CONTROL_THREADS);
+        memoryWork = DaemonThreads.pool("memory", 1);
+        timer = DaemonThreads.scheduler("timer");
         backing = Backings.choose(new BackingOptions(
                 conf.backing().kind(),
                 Path.of(conf.shmDirectory()),
@@ -87,20 +83,20 @@ final class ExecutorRuntime implements AutoCloseable {
                 owner,
                 conf.segmentSize()));
         removeFiles = removeFilesAtExit(backing.ownerDirectory());
-        // Growing by two segments halves the number of registrations and wastes at most one segment.
+        // A task that needs memory waits for one segment; more is made ahead of need, by prewarming.
         arena = new Arena(
-                new ArenaOptions(conf.memorySize(), conf.segmentSize(), 2, conf.exactLeakTracking()),
+                new ArenaOptions(conf.memorySize(), conf.segmentSize(), 1, conf.exactLeakTracking()),
                 backing,
                 new SoftRegistrar());
         transport = new MappedTransport(arena::regions, conf.mappedEnabled() ? backing.ownerDirectory() : null);
         store = new MapOutputStore(arena, transport);
         files = new StockFiles(sparkConf, resolver, env.serializerManager());
-        evictor = new Evictor(arena, store, files, counters, background, conf.highWaterMark());
+        evictor = new Evictor(arena, store, files, counters, memoryWork, conf.highWaterMark());
         server = new BlockServer(store, files, transport, counters);
         BlockClient client = (peer, ids, listener, downloads) -> blockManager
                 .blockStoreClient()
                 .fetchBlocks(peer.host(), peer.port(), peer.executorId(), ids, listener, downloads);
-        peers = new PeerRegistry(transport, client, counters, background, conf.fetchTimeoutMs());
+        peers = new PeerRegistry(transport, client, counters, control, conf.fetchTimeoutMs());
         writers = new WriterResources(
                 arena,
                 store,
@@ -121,7 +117,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 conf.maxBytesInFlight(),
                 sparkConf.getSizeAsBytes(FETCH_TO_FILE, "200m"),
                 () -> blockManager.diskBlockManager().createTempLocalBlock()._2());
-        background.execute(() -> arena.prewarm(conf.prewarm()));
+        memoryWork.execute(() -> arena.prewarm(conf.prewarm()));
         long idleNs = TimeUnit.MILLISECONDS.toNanos(conf.leaseIdleMs());
         every(conf.leaseIdleMs(), () -> peers.closeIdle(idleNs));
         long trimNs = TimeUnit.MILLISECONDS.toNanos(conf.trimIdleMs());
@@ -147,15 +143,6 @@ final class ExecutorRuntime implements AutoCloseable {
                 periodMs,
                 periodMs,
                 TimeUnit.MILLISECONDS);
-    }
-
-    private static ThreadFactory daemons(String name) {
-        AtomicInteger count = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
     }
 
     /** Unlinks only: tasks may still read the memory while the process ends. */
@@ -225,7 +212,8 @@ final class ExecutorRuntime implements AutoCloseable {
     @Override
     public void close() {
         timer.shutdownNow();
-        background.shutdownNow();
+        control.shutdownNow();
+        memoryWork.shutdownNow();
         peers.close();
         List<Integer> held = store.shuffleIds();
         for (int shuffleId : held) {
