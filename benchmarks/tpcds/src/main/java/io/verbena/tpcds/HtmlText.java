@@ -1,0 +1,21 @@
+package io.verbena.tpcds;
+
+/** Small pieces of the page. */
+final class HtmlText {
+    private HtmlText() {}
+
+    static String escape(String text) {
+        return text.replace("&", "&amp;")
+                .replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\"", "&quot;");
+    }
+
+    /** @return the style class of a ratio sort / ours: differences below 5 % are shown as neither */
+    static String ratioClass(double ratio) {
+        if (ratio >= 1.05) {
+            return "win";
+        }
+        return ratio <= 0.95 ? "loss" : "even";
+    }
+}
