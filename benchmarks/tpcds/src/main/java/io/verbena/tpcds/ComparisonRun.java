@@ -82,7 +82,7 @@ public final class ComparisonRun {
         try (DriverProcess generator =
                 DriverProcess.start("generator", SparkSettings.forGenerator(scratch), logDir(), timeoutMs)) {
             boolean written = generator.generate(
-                    options.scale(), options.dataDir(), table -> listener.progress("data: wrote " + table));
+                    options.scale(), options.dataDir(), table -> listener.progress("data: wrote table " + table));
             listener.progress(written ? "data: generated" : "data: already there");
         }
     }

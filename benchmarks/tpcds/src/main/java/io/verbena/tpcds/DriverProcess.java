@@ -25,6 +25,8 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.spark.launcher.JavaModuleOptions;
+import org.apache.spark.util.Utils;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The parent's end of one {@link DriverMain}. Owns the process: {@link #close} ends it and its executors.
@@ -35,6 +37,7 @@ import org.apache.spark.launcher.JavaModuleOptions;
 final class DriverProcess implements Closeable {
     private static final long START_TIMEOUT_MS = 120_000;
     private static final int START_POLL_MS = 500;
+    private static final String DEFAULT_HEAP = "2g";
     private static final long STOP_TIMEOUT_S = 20;
 
     private final String name;
@@ -107,9 +110,12 @@ final class DriverProcess implements Closeable {
     private static List<String> command(Map<String, String> confs, int port) {
         List<String> command = new ArrayList<>();
         command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
-        command.add("-Xmx2g");
+        command.add("-Xmx" + confs.getOrDefault("spark.driver.memory", DEFAULT_HEAP));
         command.add("-XX:+UseParallelGC");
         command.addAll(List.of(JavaModuleOptions.defaultModuleOptionArray()));
+        // Usually read by spark-submit, which has no part here.
+        String javaOptions = confs.getOrDefault("spark.driver.extraJavaOptions", "");
+        command.addAll(CollectionConverters.asJava(Utils.splitCommandString(javaOptions)));
         confs.forEach((key, value) -> command.add("-D" + key + "=" + value));
         command.add(DriverMain.class.getName());
         command.add(Integer.toString(port));

@@ -3,18 +3,27 @@ package io.verbena.tpcds;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.execution.benchmark.TPCDSSchemaHelper;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** The 24 tables with the column types that Spark's own TPC-DS tests use (char and varchar columns read as string). */
 final class TpcdsTables {
-    private static final Map<String, StructType> SCHEMAS =
-            new TreeMap<>(CollectionConverters.asJava(TPCDSSchemaHelper.getTableColumns()));
+    private static final Map<String, StructType> SCHEMAS = schemas();
 
     private TpcdsTables() {}
+
+    private static Map<String, StructType> schemas() {
+        Map<String, StructType> schemas = new TreeMap<>();
+        CollectionConverters.asJava(TPCDSSchemaHelper.getTableColumns())
+                .forEach((table, schema) ->
+                        schemas.put(table, CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema)));
+        return schemas;
+    }
 
     static List<String> names() {
         return List.copyOf(SCHEMAS.keySet());
@@ -36,8 +45,7 @@ final class TpcdsTables {
     /** Makes each table under {@code dataDir} (a Hadoop path) a temporary view of its name. */
     static void register(SparkSession session, String dataDir) {
         for (String table : names()) {
-            org.apache.spark.sql.Dataset<Row> rows =
-                    session.read().schema(schema(table)).parquet(path(dataDir, table));
+            Dataset<Row> rows = session.read().schema(schema(table)).parquet(path(dataDir, table));
             rows.createOrReplaceTempView(table);
         }
     }
