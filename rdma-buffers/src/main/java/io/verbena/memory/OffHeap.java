@@ -6,6 +6,7 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Field;
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 
 /**
  * Raw access to off-heap memory by absolute address, in the native byte order.
@@ -36,7 +37,12 @@ public final class OffHeap {
     private static final MethodHandle SET;
     private static final MethodHandle ALLOCATE;
     private static final MethodHandle FREE;
+    private static final MethodHandle PUT_LONG_OF;
+    private static final MethodHandle PUT_INT_OF;
+    private static final MethodHandle INVOKE_CLEANER;
     private static final long BUFFER_ADDRESS;
+    private static final long BUFFER_CAPACITY;
+    private static final ByteBuffer EMPTY = ByteBuffer.allocateDirect(0);
 
     static {
         try {
@@ -57,8 +63,12 @@ public final class OffHeap {
             ALLOCATE = bind.to("allocateMemory", long.class, long.class);
             FREE = bind.to("freeMemory", void.class, long.class);
             BYTE_ARRAY_OFFSET = type.getField("ARRAY_BYTE_BASE_OFFSET").getInt(null);
+            PUT_LONG_OF = bind.to("putLong", void.class, Object.class, long.class, long.class);
+            PUT_INT_OF = bind.to("putInt", void.class, Object.class, long.class, int.class);
+            INVOKE_CLEANER = bind.to("invokeCleaner", void.class, ByteBuffer.class);
             MethodHandle offset = bind.to("objectFieldOffset", long.class, Field.class);
             BUFFER_ADDRESS = (long) offset.invokeExact(Buffer.class.getDeclaredField("address"));
+            BUFFER_CAPACITY = (long) offset.invokeExact(Buffer.class.getDeclaredField("capacity"));
         } catch (Throwable e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -77,6 +87,38 @@ public final class OffHeap {
         }
         try {
             return (long) GET_LONG_OF.invokeExact((Object) direct, BUFFER_ADDRESS);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /**
+     * Returns a direct buffer over memory that somebody else owns; it does not keep the memory alive. (JNI's NewDirectByteBuffer
+     * without JNI: the fields of a duplicate are pointed at the memory.)
+     *
+     * @param length in bytes
+     */
+    public static ByteBuffer wrap(long address, int length) {
+        ByteBuffer view = EMPTY.duplicate();
+        try {
+            PUT_LONG_OF.invokeExact((Object) view, BUFFER_ADDRESS, address);
+            PUT_INT_OF.invokeExact((Object) view, BUFFER_CAPACITY, length);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+        view.clear();
+        return view.order(ByteOrder.nativeOrder());
+    }
+
+    /**
+     * Unmaps a buffer that {@link java.nio.channels.FileChannel#map} returned, now rather than when it is collected. Every
+     * duplicate and slice of it is dead afterwards: an access is a SIGSEGV.
+     *
+     * @throws IllegalArgumentException if the buffer is a duplicate or a slice
+     */
+    public static void unmap(ByteBuffer mapped) {
+        try {
+            INVOKE_CLEANER.invokeExact(mapped);
         } catch (Throwable e) {
             throw rethrow(e);
         }
@@ -122,6 +164,15 @@ public final class OffHeap {
     public static long getLong(long address) {
         try {
             return (long) GET_LONG.invokeExact(address);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /** Reads eight bytes of an array; {@code offset} counts from its start, see {@link #BYTE_ARRAY_OFFSET}. */
+    public static long getLong(Object base, long offset) {
+        try {
+            return (long) GET_LONG_OF.invokeExact(base, offset);
         } catch (Throwable e) {
             throw rethrow(e);
         }

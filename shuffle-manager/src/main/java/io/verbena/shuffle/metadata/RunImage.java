@@ -1,0 +1,221 @@
+package io.verbena.shuffle.metadata;
+
+import io.verbena.memory.OffHeap;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/**
+ * One run of a map output as it lies in memory: blocks of all reduce partitions, in order, behind their index. A map output is
+ * one run or several; the blocks of one partition are the slices of all its runs, in run order.
+ *
+ * <pre>
+ *    0 magic u32 | 4 version u16, layout u16 | 8 map id i64 | 16 partitions u32 | 20 index CRC32C u32
+ *   24 data offset u32 | 28 zero u32 | 32 data length i64 | 40..63 zero
+ *   64 start of each slice, from the data's start: (partitions + 1) x u32, then CRC32C of each slice: partitions x u32
+ *   data offset (a multiple of 64): data
+ * </pre>
+ *
+ * <p>Native byte order: UnsafeRow has it too, so a cluster of mixed byte orders never worked. A run is shorter than 2 GiB, hence
+ * four-byte entries: eight bytes of index per block. The index CRC covers bytes 0..63 (with its own field zero) and the index.
+ *
+ * <p>Ownership: a view; whoever holds the lease on the memory keeps it valid. Threads: confined to one thread (the checksum and
+ * the buffer's position are scratch); {@link #view} makes one for another thread.
+ */
+public final class RunImage {
+    private static final int MAGIC = 0x56524e31; // "VRN1"
+    private static final int VERSION = 1;
+    private static final int HEADER = 64;
+    private static final int ALIGNMENT = 64;
+
+    private final long address;
+    private final ByteBuffer bytes;
+    private final CRC32C crc = new CRC32C();
+    private final BlockLayout layout;
+    private final int partitions;
+    private final long dataOffset;
+    private final long dataLength;
+
+    private RunImage(ByteBuffer bytes, BlockLayout layout, int partitions, long dataOffset, long dataLength) {
+        this.address = OffHeap.addressOf(bytes);
+        this.bytes = bytes.duplicate().order(ByteOrder.nativeOrder());
+        this.layout = layout;
+        this.partitions = partitions;
+        this.dataOffset = dataOffset;
+        this.dataLength = dataLength;
+    }
+
+    /** Bytes that precede the data of a run with that many partitions. */
+    public static long overhead(int partitions) {
+        return (HEADER + 8L * partitions + 4 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+
+    /**
+     * Writes header and index once the data is in place. The caller is the only writer of the memory.
+     *
+     * @param image direct buffer over exactly the run image, {@link #overhead} plus the data
+     * @param starts start of each slice from the data's start, and the data's length as the last entry
+     * @return the image, open
+     */
+    public static RunImage seal(ByteBuffer image, long mapId, BlockLayout layout, long[] starts) {
+        int partitions = starts.length - 1;
+        long address = OffHeap.addressOf(image);
+        long dataOffset = overhead(partitions);
+        long dataLength = starts[partitions];
+        if (dataOffset + dataLength != image.capacity()) {
+            throw new IllegalArgumentException("run image has a wrong size: capacityBytes=" + image.capacity()
+                    + ", indexBytes=" + dataOffset + ", dataBytes=" + dataLength);
+        }
+        OffHeap.zero(address, HEADER);
+        OffHeap.putInt(address, MAGIC);
+        OffHeap.putInt(address + 4, VERSION << 16 | layout.code());
+        OffHeap.putLong(address + 8, mapId);
+        OffHeap.putInt(address + 16, partitions);
+        OffHeap.putInt(address + 24, Math.toIntExact(dataOffset));
+        OffHeap.putLong(address + 32, dataLength);
+        long index = address + HEADER;
+        long sums = index + 4L * (partitions + 1);
+        CRC32C crc = new CRC32C();
+        ByteBuffer view = image.duplicate();
+        for (int p = 0; p < partitions; p++) {
+            OffHeap.putInt(index + 4L * p, (int) starts[p]);
+            OffHeap.putInt(
+                    sums + 4L * p,
+                    starts[p] == starts[p + 1]
+                            ? 0
+                            : crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
+        }
+        OffHeap.putInt(index + 4L * partitions, (int) dataLength);
+        OffHeap.putInt(address + 20, crcOf(crc, view, 0, HEADER + 8L * partitions + 4));
+        return new RunImage(image, layout, partitions, dataOffset, dataLength);
+    }
+
+    /** The same image for another thread, with its own scratch; nothing is checked again. */
+    public RunImage view() {
+        return new RunImage(bytes, layout, partitions, dataOffset, dataLength);
+    }
+
+    /**
+     * Opens a run image and checks its header and index.
+     *
+     * @param image direct buffer over exactly the run image
+     * @throws CorruptMetadataException if it is not the run of that map output with that many partitions, whole and unchanged
+     */
+    public static RunImage open(ByteBuffer image, long mapId, int partitions) throws CorruptMetadataException {
+        ByteBuffer bytes = image.duplicate().order(ByteOrder.nativeOrder()).clear();
+        long needed = overhead(partitions);
+        if (bytes.capacity() < needed) {
+            throw new CorruptMetadataException(
+                    "run image is too short: capacityBytes=" + bytes.capacity() + ", indexBytes=" + needed);
+        }
+        check("magic", bytes.getInt(0), MAGIC);
+        int kind = bytes.getInt(4);
+        check("version", kind >>> 16, VERSION);
+        check("map id", bytes.getLong(8), mapId);
+        check("partitions", bytes.getInt(16), partitions);
+        check("data offset", bytes.getInt(24), needed);
+        long dataLength = bytes.getLong(32);
+        check("data length", dataLength, bytes.capacity() - needed);
+        RunImage run = new RunImage(bytes, BlockLayout.ofCode(kind & 0xffff), partitions, needed, dataLength);
+        run.verifyIndex();
+        return run;
+    }
+
+    private void verifyIndex() throws CorruptMetadataException {
+        byte[] header = new byte[HEADER];
+        bytes.get(0, header);
+        for (int i = 20; i < 24; i++) {
+            header[i] = 0;
+        }
+        crc.reset();
+        crc.update(header, 0, HEADER);
+        bytes.limit(HEADER + 8 * partitions + 4).position(HEADER);
+        crc.update(bytes);
+        check("index crc32c", crc.getValue(), bytes.getInt(20) & 0xffffffffL);
+        long previous = 0;
+        for (int p = 0; p <= partitions; p++) {
+            long start = start(p);
+            if (start < previous || start > dataLength) {
+                throw new CorruptMetadataException("run index is not ascending: partition=" + p + ", start=" + start
+                        + ", previous=" + previous + ", dataBytes=" + dataLength);
+            }
+            previous = start;
+        }
+    }
+
+    private static void check(String what, long got, long expected) throws CorruptMetadataException {
+        if (got != expected) {
+            throw new CorruptMetadataException(
+                    "run image has a wrong " + what + ": got=" + got + ", expected=" + expected);
+        }
+    }
+
+    private static int crcOf(CRC32C crc, ByteBuffer view, long offset, long length) {
+        crc.reset();
+        view.limit((int) (offset + length)).position((int) offset);
+        crc.update(view);
+        return (int) crc.getValue();
+    }
+
+    private long start(int partition) {
+        return OffHeap.getInt(address + HEADER + 4L * partition) & 0xffffffffL;
+    }
+
+    /** How the slices are encoded. */
+    public BlockLayout layout() {
+        return layout;
+    }
+
+    /** Number of reduce partitions. */
+    public int partitions() {
+        return partitions;
+    }
+
+    /** Offset of a partition's slice from the image's start, in bytes. */
+    public long sliceOffset(int partition) {
+        return dataOffset + start(partition);
+    }
+
+    /** Absolute address of a partition's slice. */
+    public long sliceAddress(int partition) {
+        return address + sliceOffset(partition);
+    }
+
+    /** Length of a partition's slice in bytes, 0 when it is empty. */
+    public long sliceLength(int partition) {
+        return start(partition + 1) - start(partition);
+    }
+
+    /** Bytes of the slices of {@code [startPartition, endPartition)}, which lie one behind the other. */
+    public long rangeLength(int startPartition, int endPartition) {
+        return start(endPartition) - start(startPartition);
+    }
+
+    /** CRC32C that the writer computed over a partition's slice. */
+    public int sliceCrc(int partition) {
+        return OffHeap.getInt(address + HEADER + 4L * (partitions + 1) + 4L * partition);
+    }
+
+    /** A buffer over a partition's slice; valid as long as the image. */
+    public ByteBuffer slice(int partition) {
+        return bytes.clear().slice((int) sliceOffset(partition), (int) sliceLength(partition));
+    }
+
+    /**
+     * Compares a slice with its checksum.
+     *
+     * @throws CorruptMetadataException if it differs
+     */
+    public void verify(int partition) throws CorruptMetadataException {
+        long length = sliceLength(partition);
+        if (length == 0) {
+            return;
+        }
+        int actual = crcOf(crc, bytes, sliceOffset(partition), length);
+        if (actual != sliceCrc(partition)) {
+            throw new CorruptMetadataException(
+                    "block fails its checksum: partition=" + partition + ", lengthBytes=" + length + ", crc32c=0x"
+                            + Integer.toHexString(actual) + ", expected=0x" + Integer.toHexString(sliceCrc(partition)));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package io.verbena.shuffle.metrics;
+
+/**
+ * Everything an executor counts about its shuffles. Values only grow.
+ *
+ * <p>Sums that hold when all tasks have ended: bytes written = in memory + overflowed; every byte read came by exactly one way.
+ */
+public enum ShuffleCounter {
+    /** Bytes of map outputs committed to registered memory, with their index. */
+    WRITTEN_IN_MEMORY_BYTES("writtenInMemoryBytes"),
+    /** Bytes of map outputs that found no room in memory and were committed as stock shuffle files, as the files have them. */
+    OVERFLOWED_BYTES("overflowedBytes"),
+    /** Map outputs behind {@link #OVERFLOWED_BYTES}. */
+    OVERFLOWED_MAP_OUTPUTS("overflowedMapOutputs"),
+    /** Bytes of memory given up by moving cold map outputs to stock shuffle files. Not part of the overflow. */
+    EVICTED_BYTES("evictedBytes"),
+    /** Map outputs behind {@link #EVICTED_BYTES}. */
+    EVICTED_MAP_OUTPUTS("evictedMapOutputs"),
+    /** Bytes read in place from this executor's own memory. */
+    READ_SELF_BYTES("readSelfBytes"),
+    /** Bytes read in place from a neighbour's mapped memory. */
+    READ_MAPPED_BYTES("readMappedBytes"),
+    /** Bytes that came over Spark's block transfer, without frame heads. */
+    READ_NETTY_BYTES("readNettyBytes"),
+    /** Bytes read from this executor's own stock shuffle files. */
+    READ_LOCAL_FILE_BYTES("readLocalFileBytes"),
+    /** Map outputs that could not be read one way and were read another, for instance because a checksum failed. */
+    READ_RETRIES("readRetries"),
+    /** Fetches given up: each became a FetchFailedException. */
+    FETCH_FAILURES("fetchFailures"),
+    /** Peers that are read over Spark's block transfer because they are not neighbours. */
+    PEERS_NOT_MAPPED("peersNotMapped"),
+    /** Directories fetched from peers. */
+    DIRECTORY_FETCHES("directoryFetches"),
+    /** Blocks and directories answered to peers over Spark's block transfer. */
+    SERVED_REQUESTS("servedRequests");
+
+    private final String label;
+
+    ShuffleCounter(String label) {
+        this.label = label;
+    }
+
+    /** Name in metrics and logs: camelCase with its unit last. */
+    public String label() {
+        return label;
+    }
+}

@@ -1,0 +1,96 @@
+package io.verbena.shuffle.reader;
+
+import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.RunImage;
+import java.util.List;
+
+/**
+ * Blocks read where they lie, in this executor's memory or a neighbour's. All are verified when the source is opened, before one
+ * row is handed out, so that a damaged map output can still be fetched whole another way.
+ *
+ * <p>Ownership: the lease that keeps the memory is the reader's, not this source's.
+ */
+final class RunSource implements BlockSource {
+    private final MapRef ref;
+    private final List<RunImage> runs;
+    private final BlockLayout layout;
+    private final long bytes;
+    private int run;
+    private int partition;
+
+    /**
+     * Opens and verifies.
+     *
+     * @throws CorruptMetadataException if a block fails its checksum
+     */
+    RunSource(MapRef ref, List<RunImage> runs) throws CorruptMetadataException {
+        this.ref = ref;
+        this.runs = runs;
+        // An output without records has no run; its layout does not matter.
+        this.layout = runs.isEmpty() ? BlockLayout.RECORDS : runs.get(0).layout();
+        this.partition = ref.startReduceId();
+        long total = 0;
+        for (RunImage image : runs) {
+            long range = image.rangeLength(ref.startReduceId(), ref.endReduceId());
+            total += range;
+            if (range != 0) {
+                for (int p = ref.startReduceId(); p < ref.endReduceId(); p++) {
+                    image.verify(p);
+                }
+            }
+        }
+        this.bytes = total;
+    }
+
+    /** Bytes of all blocks. */
+    long bytes() {
+        return bytes;
+    }
+
+    @Override
+    public MapRef ref() {
+        return ref;
+    }
+
+    @Override
+    public BlockLayout layout() {
+        return layout;
+    }
+
+    @Override
+    public Slice next() {
+        return layout.isPlain() ? nextRange() : nextSlice();
+    }
+
+    /** Plain slices of neighbouring partitions lie back to back and decode as one. */
+    private Slice nextRange() {
+        while (run < runs.size()) {
+            RunImage image = runs.get(run++);
+            long length = image.rangeLength(ref.startReduceId(), ref.endReduceId());
+            if (length > 0) {
+                return new Slice(null, image.sliceAddress(ref.startReduceId()), length, ref.startReduceId(), null);
+            }
+        }
+        return null;
+    }
+
+    /** Encoded slices go partition by partition, and within one in run order. */
+    private Slice nextSlice() {
+        while (partition < ref.endReduceId()) {
+            while (run < runs.size()) {
+                RunImage image = runs.get(run++);
+                if (image.sliceLength(partition) > 0) {
+                    return new Slice(
+                            null, image.sliceAddress(partition), image.sliceLength(partition), partition, null);
+                }
+            }
+            run = 0;
+            partition++;
+        }
+        return null;
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,171 @@
+package io.verbena.shuffle.resolver;
+
+import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
+import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.RunImage;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Locale;
+import java.util.zip.CheckedOutputStream;
+import java.util.zip.Checksum;
+import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.api.ShufflePartitionWriter;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleMapOutputWriter;
+import org.apache.spark.storage.ShuffleBlockId;
+
+/**
+ * Map outputs as stock Spark shuffle files (index, data, checksums): what does not fit into memory, and what is evicted from it.
+ * Spark's own components write and commit them, so decommissioning and the fallback storage handle them as usual.
+ *
+ * <p>Threads: any; one map output is written by one thread.
+ */
+public final class StockFiles {
+    private final SparkConf conf;
+    private final IndexShuffleBlockResolver resolver;
+    private final SerializerManager serializers;
+    private final boolean checksumEnabled;
+    private final ChecksumKind checksumKind;
+    private final String checksumAlgorithm;
+
+    /** Creates the writer over Spark's resolver of this executor. */
+    public StockFiles(SparkConf conf, IndexShuffleBlockResolver resolver, SerializerManager serializers) {
+        this.conf = conf;
+        this.resolver = resolver;
+        this.serializers = serializers;
+        this.checksumEnabled = conf.getBoolean("spark.shuffle.checksum.enabled", true);
+        this.checksumAlgorithm =
+                conf.get("spark.shuffle.checksum.algorithm", "ADLER32").toUpperCase(Locale.ROOT);
+        this.checksumKind = checksumEnabled ? ChecksumKind.valueOf(checksumAlgorithm) : ChecksumKind.NONE;
+    }
+
+    /**
+     * Writes a map output's runs as a stock file and commits it. Every slice is verified before it is copied.
+     *
+     * @param runs run images in order; the caller keeps them valid
+     * @return bytes of each partition in the file
+     * @throws CorruptMetadataException if a slice fails its checksum; nothing is left behind
+     */
+    public long[] write(int shuffleId, long mapId, int partitions, List<RunImage> runs) throws IOException {
+        LocalDiskShuffleMapOutputWriter out =
+                new LocalDiskShuffleMapOutputWriter(shuffleId, mapId, partitions, resolver, conf);
+        try {
+            long[] checksums = new long[checksumEnabled ? partitions : 0];
+            for (int p = 0; p < partitions; p++) {
+                // Asked for even when empty: the writer accounts for every partition in turn.
+                ShufflePartitionWriter partition = out.getPartitionWriter(p);
+                Checksum checksum = checksumKind.newChecksum();
+                if (hasBytes(runs, p)) {
+                    try (OutputStream raw = partition.openStream()) {
+                        OutputStream file = checksum == null ? raw : new CheckedOutputStream(raw, checksum);
+                        copyBlock(new ShuffleBlockId(shuffleId, mapId, p), p, runs, file);
+                    }
+                }
+                if (checksum != null) {
+                    checksums[p] = checksum.getValue();
+                }
+            }
+            return out.commitAllPartitions(checksums).getPartitionLengths();
+        } catch (IOException | RuntimeException | Error e) {
+            out.abort(e);
+            throw e;
+        }
+    }
+
+    private static boolean hasBytes(List<RunImage> runs, int partition) {
+        for (RunImage run : runs) {
+            if (run.sliceLength(partition) > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Copies one block as one stream of Spark's: the inner format is the serializer's, wrapped as Spark's configuration asks. */
+    private void copyBlock(ShuffleBlockId id, int partition, List<RunImage> runs, OutputStream file)
+            throws IOException {
+        boolean asIs = runs.get(0).layout() == BlockLayout.SPARK;
+        try (OutputStream out = asIs ? file : serializers.wrapStream(id, file)) {
+            byte[] scratch = new byte[1 << 16];
+            for (RunImage run : runs) {
+                if (run.sliceLength(partition) == 0) {
+                    continue;
+                }
+                run.verify(partition);
+                try (InputStream in = open(id, run, partition)) {
+                    for (int n = in.read(scratch); n >= 0; n = in.read(scratch)) {
+                        out.write(scratch, 0, n);
+                    }
+                }
+            }
+        }
+    }
+
+    private InputStream open(ShuffleBlockId id, RunImage run, int partition) throws IOException {
+        ByteBuffer slice = run.slice(partition);
+        return switch (run.layout()) {
+            case RECORDS, SPARK -> new ByteBufferStream(slice);
+            case ROWS -> new StockRowStream(slice);
+            case ENCRYPTED -> serializers.wrapForEncryption(new ByteBufferStream(slice));
+            case WRAPPED -> serializers.wrapStream(id, new ByteBufferStream(slice));
+        };
+    }
+
+    /**
+     * Builds the frame that answers a request for a range of a map output's blocks.
+     *
+     * @throws IOException if the files cannot be read
+     */
+    FrameBuffer frame(int shuffleId, MapOutput.OnDisk output, int startReduceId, int endReduceId) throws IOException {
+        long mapId = output.mapId();
+        long[] offsets = readLongs(
+                resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()),
+                startReduceId,
+                endReduceId - startReduceId + 1);
+        long[] sums = checksumEnabled
+                ? readLongs(
+                        resolver.getChecksumFile(shuffleId, mapId, checksumAlgorithm, scala.Option.empty()),
+                        startReduceId,
+                        endReduceId - startReduceId)
+                : new long[endReduceId - startReduceId];
+        File data = resolver.getDataFile(shuffleId, mapId);
+        FrameBuffer.Builder frame = new FrameBuffer.Builder(BlockLayout.SPARK, checksumKind);
+        for (int i = 0; i < endReduceId - startReduceId; i++) {
+            long length = offsets[i + 1] - offsets[i];
+            if (length > 0) {
+                frame.add(startReduceId + i, sums[i], new FramePart.FileRange(data.toPath(), offsets[i], length));
+            }
+        }
+        return frame.build(null);
+    }
+
+    private static long[] readLongs(File file, int first, int count) throws IOException {
+        long[] values = new long[count];
+        try (RandomAccessFile in = new RandomAccessFile(file, "r")) {
+            byte[] bytes = new byte[8 * count];
+            in.seek(8L * first);
+            in.readFully(bytes);
+            ByteBuffer.wrap(bytes).asLongBuffer().get(values);
+        }
+        return values;
+    }
+
+    /** Returns a map output whose files are here although the store does not know it, {@code null} if there are none. */
+    MapOutput.OnDisk find(int shuffleId, long mapId) {
+        long bytes =
+                resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()).length();
+        return bytes < 8 ? null : new MapOutput.OnDisk(mapId, Math.toIntExact(bytes / 8 - 1));
+    }
+
+    /** Removes the files of one map output. */
+    public void remove(int shuffleId, long mapId) {
+        resolver.removeDataByMap(shuffleId, mapId);
+    }
+}

@@ -1,0 +1,251 @@
+package org.apache.spark.shuffle.rdma;
+
+import io.verbena.arena.Arena;
+import io.verbena.arena.ArenaOptions;
+import io.verbena.arena.LeakException;
+import io.verbena.memory.BackingOptions;
+import io.verbena.memory.Backings;
+import io.verbena.memory.SegmentBacking;
+import io.verbena.registration.SoftRegistrar;
+import io.verbena.shuffle.config.RdmaConf;
+import io.verbena.shuffle.metrics.ShuffleCounters;
+import io.verbena.shuffle.reader.BlockClient;
+import io.verbena.shuffle.reader.PeerRegistry;
+import io.verbena.shuffle.reader.ReaderResources;
+import io.verbena.shuffle.resolver.BlockServer;
+import io.verbena.shuffle.resolver.Evictor;
+import io.verbena.shuffle.resolver.MapOutputStore;
+import io.verbena.shuffle.resolver.StockFiles;
+import io.verbena.shuffle.writer.StagingPool;
+import io.verbena.shuffle.writer.WriterResources;
+import io.verbena.transport.Transport;
+import io.verbena.transport.mapped.MappedTransport;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.storage.BlockManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Everything an executor needs to shuffle in memory: built at its first use, torn down with the shuffle manager.
+ *
+ * <p>Ownership: owns memory, transport, store and threads, and closes them in the reverse order. If the process is killed the
+ * kernel drops its locks, and the next start on the host removes its files.
+ *
+ * <p>Threads: any.
+ */
+final class ExecutorRuntime implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
+    private static final String FETCH_TO_FILE = "spark.network.maxRemoteBlockSizeFetchToMem";
+
+    private final SegmentBacking backing;
+    private final Arena arena;
+    private final Transport transport;
+    private final MapOutputStore store;
+    private final StockFiles files;
+    private final Evictor evictor;
+    private final BlockServer server;
+    private final PeerRegistry peers;
+    private final WriterResources writers;
+    private final ReaderResources readers;
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final ThreadPoolExecutor background;
+    private final ScheduledExecutorService timer;
+    private final Thread removeFiles;
+
+    ExecutorRuntime(RdmaConf conf, SparkConf sparkConf, SparkEnv env, IndexShuffleBlockResolver resolver) {
+        BlockManager blockManager = env.blockManager();
+        String owner = sparkConf.get("spark.app.id", "app") + "." + env.executorId();
+        background = new ThreadPoolExecutor(
+                0,
+                16,
+                10,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                daemons("verbena-background"),
+                new ThreadPoolExecutor.CallerRunsPolicy());
+        timer = new ScheduledThreadPoolExecutor(1, daemons("verbena-timer"));
+        backing = Backings.choose(new BackingOptions(
+                conf.backing().kind(),
+                Path.of(conf.shmDirectory()),
+                conf.hugetlbfsDirectory() == null ? null : Path.of(conf.hugetlbfsDirectory()),
+                owner,
+                conf.segmentSize()));
+        removeFiles = removeFilesAtExit(backing.ownerDirectory());
+        // Growing by two segments halves the number of registrations and wastes at most one segment.
+        arena = new Arena(
+                new ArenaOptions(conf.memorySize(), conf.segmentSize(), 2, conf.exactLeakTracking()),
+                backing,
+                new SoftRegistrar());
+        transport = new MappedTransport(arena::regions, conf.mappedEnabled() ? backing.ownerDirectory() : null);
+        store = new MapOutputStore(arena, transport);
+        files = new StockFiles(sparkConf, resolver, env.serializerManager());
+        evictor = new Evictor(arena, store, files, counters, background, conf.highWaterMark());
+        server = new BlockServer(store, files, transport, counters);
+        BlockClient client = (peer, ids, listener, downloads) -> blockManager
+                .blockStoreClient()
+                .fetchBlocks(peer.host(), peer.port(), peer.executorId(), ids, listener, downloads);
+        peers = new PeerRegistry(transport, client, counters, background, conf.fetchTimeoutMs());
+        writers = new WriterResources(
+                arena,
+                store,
+                files,
+                evictor,
+                new StagingPool(Math.toIntExact(conf.stagingSize())),
+                blockManager.diskBlockManager(),
+                env.serializerManager(),
+                conf.followSparkCompression() && sparkConf.getBoolean("spark.shuffle.compress", true));
+        readers = new ReaderResources(
+                env.executorId(),
+                store,
+                server,
+                conf.mappedEnabled() ? peers : null,
+                client,
+                env.serializerManager(),
+                conf.fetchTimeoutMs(),
+                conf.maxBytesInFlight(),
+                sparkConf.getSizeAsBytes(FETCH_TO_FILE, "200m"),
+                () -> blockManager.diskBlockManager().createTempLocalBlock()._2());
+        background.execute(() -> arena.prewarm(conf.prewarm()));
+        long idleNs = TimeUnit.MILLISECONDS.toNanos(conf.leaseIdleMs());
+        every(conf.leaseIdleMs(), () -> peers.closeIdle(idleNs));
+        long trimNs = TimeUnit.MILLISECONDS.toNanos(conf.trimIdleMs());
+        every(conf.trimIdleMs(), () -> arena.trim(trimNs));
+        LOG.info(
+                "shuffle memory is ready: executor={}, backing={}, budgetBytes={}, segmentBytes={}",
+                env.executorId(),
+                backing.name(),
+                conf.memorySize(),
+                conf.segmentSize());
+    }
+
+    /** A round that fails is logged; the next one comes all the same. */
+    private void every(long periodMs, Runnable round) {
+        Future<?> unused = timer.scheduleWithFixedDelay(
+                () -> {
+                    try {
+                        round.run();
+                    } catch (RuntimeException e) {
+                        LOG.warn("housekeeping failed and is tried again in {} ms: {}", periodMs, e.toString(), e);
+                    }
+                },
+                periodMs,
+                periodMs,
+                TimeUnit.MILLISECONDS);
+    }
+
+    private static ThreadFactory daemons(String name) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    /** Unlinks only: tasks may still read the memory while the process ends. */
+    private static Thread removeFilesAtExit(Path directory) {
+        if (directory == null) {
+            return null;
+        }
+        Thread hook = new Thread(() -> removeTree(directory), "verbena-exit");
+        Runtime.getRuntime().addShutdownHook(hook);
+        return hook;
+    }
+
+    private static void removeTree(Path directory) {
+        try (Stream<Path> tree = Files.walk(directory)) {
+            for (Path path : (Iterable<Path>) tree.sorted(Comparator.reverseOrder())::iterator) {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException | RuntimeException e) {
+            LOG.warn(
+                    "cannot remove shared memory files: directory={}: {}; the next start on this host removes them",
+                    directory,
+                    e.toString());
+        }
+    }
+
+    WriterResources writers() {
+        return writers;
+    }
+
+    ReaderResources readers() {
+        return readers;
+    }
+
+    BlockServer server() {
+        return server;
+    }
+
+    Evictor evictor() {
+        return evictor;
+    }
+
+    ShuffleCounters counters() {
+        return counters;
+    }
+
+    Arena arena() {
+        return arena;
+    }
+
+    MapOutputStore store() {
+        return store;
+    }
+
+    PeerRegistry peers() {
+        return peers;
+    }
+
+    /** Forgets a shuffle: memory retires, files go, leases on it end. */
+    void removeShuffle(int shuffleId) {
+        for (long mapId : store.remove(shuffleId)) {
+            files.remove(shuffleId, mapId);
+        }
+        peers.forget(shuffleId);
+        arena.reclaim();
+    }
+
+    @Override
+    public void close() {
+        timer.shutdownNow();
+        background.shutdownNow();
+        peers.close();
+        List<Integer> held = store.shuffleIds();
+        for (int shuffleId : held) {
+            for (long mapId : store.remove(shuffleId)) {
+                files.remove(shuffleId, mapId);
+            }
+        }
+        transport.close();
+        try {
+            arena.close();
+        } catch (LeakException e) {
+            LOG.warn("shuffle memory was still in use at shutdown: {}", e.getMessage());
+        }
+        backing.close();
+        if (removeFiles != null) {
+            try {
+                Runtime.getRuntime().removeShutdownHook(removeFiles);
+            } catch (IllegalStateException e) {
+                LOG.debug("shutting down already: the hook finds nothing to remove");
+            }
+        }
+    }
+}

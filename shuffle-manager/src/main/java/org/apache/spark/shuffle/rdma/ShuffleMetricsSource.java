@@ -1,0 +1,46 @@
+package org.apache.spark.shuffle.rdma;
+
+import com.codahale.metrics.Gauge;
+import com.codahale.metrics.MetricRegistry;
+import io.verbena.arena.ArenaStatistics;
+import io.verbena.shuffle.metrics.ShuffleCounter;
+import java.util.function.ToLongFunction;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.metrics.source.Source;
+
+/** An executor's counters and memory in Spark's metrics system, under the source name {@code verbena}. Threads: any. */
+final class ShuffleMetricsSource implements Source {
+    private final MetricRegistry registry = new MetricRegistry();
+
+    private ShuffleMetricsSource(ExecutorRuntime runtime) {
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            registry.register(
+                    counter.label(), (Gauge<Long>) () -> runtime.counters().get(counter));
+        }
+        memory("memoryBudgetBytes", runtime, ArenaStatistics::budgetBytes);
+        memory("memoryCommittedBytes", runtime, ArenaStatistics::committedBytes);
+        memory("memoryLeasedBytes", runtime, ArenaStatistics::leasedBytes);
+        memory("memoryPeakLeasedBytes", runtime, ArenaStatistics::peakLeasedBytes);
+        memory("memoryQuarantinedBytes", runtime, ArenaStatistics::quarantinedBytes);
+        memory("memoryRefusals", runtime, ArenaStatistics::refusals);
+    }
+
+    private void memory(String name, ExecutorRuntime runtime, ToLongFunction<ArenaStatistics> value) {
+        registry.register(
+                name, (Gauge<Long>) () -> value.applyAsLong(runtime.arena().statistics()));
+    }
+
+    static void register(SparkEnv env, ExecutorRuntime runtime) {
+        env.metricsSystem().registerSource(new ShuffleMetricsSource(runtime));
+    }
+
+    @Override
+    public String sourceName() {
+        return "verbena";
+    }
+
+    @Override
+    public MetricRegistry metricRegistry() {
+        return registry;
+    }
+}
