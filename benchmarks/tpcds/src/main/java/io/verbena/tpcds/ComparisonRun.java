@@ -59,7 +59,9 @@ public final class ComparisonRun {
             for (Side side : Side.values()) {
                 driver(side);
             }
-            warmUp();
+            if (!options.concurrent()) {
+                warmUp();
+            }
             List<QueryComparison> results = new ArrayList<>();
             for (String query : options.queries()) {
                 for (boolean adaptive : options.adaptiveModes()) {
@@ -111,14 +113,13 @@ public final class ComparisonRun {
         String query = options.queries().get(0);
         listener.progress("warming up: query=" + query);
         for (Side side : Side.values()) {
-            try {
-                driver(side).run(query, options.adaptiveModes().get(0), rowsDir.resolve("warmup.tsv"));
-            } catch (QueryFailedException e) {
-                // The timed run of this query reports it.
-            } catch (IOException e) {
-                discard(side);
-            }
+            // A failure here is met again, and reported, by the timed run of this query.
+            attempt(side, new ArrayList<>(), () -> {
+                driver(side).startRun(query, options.adaptiveModes().get(0), rowsDir.resolve("warmup.tsv"));
+                driver(side).awaitRun();
+            });
         }
+        deleteQuietly(rowsDir.resolve("warmup.tsv"));
     }
 
     private QueryComparison compare(String query, boolean adaptive) {
@@ -159,17 +160,38 @@ public final class ComparisonRun {
             String query, boolean adaptive, int repetition, Map<Side, List<RunMetrics>> runs, Map<Side, Path> files) {
         List<String> failures = new ArrayList<>();
         List<Side> order = repetition % 2 == 0 ? List.of(Side.SORT, Side.OURS) : List.of(Side.OURS, Side.SORT);
-        for (Side side : order) {
-            try {
-                runs.get(side).add(driver(side).run(query, adaptive, files.get(side)));
-            } catch (QueryFailedException e) {
-                failures.add(side.label() + " failed: " + e.getMessage());
-            } catch (IOException e) {
-                discard(side);
-                failures.add(side.label() + " failed: " + e.getMessage());
+        List<List<Side>> groups = options.concurrent()
+                ? List.of(order)
+                : order.stream().map(List::of).toList();
+        for (List<Side> group : groups) {
+            List<Side> started = new ArrayList<>();
+            for (Side side : group) {
+                attempt(side, failures, () -> {
+                    driver(side).startRun(query, adaptive, files.get(side));
+                    started.add(side);
+                });
+            }
+            for (Side side : started) {
+                attempt(side, failures, () -> runs.get(side).add(driver(side).awaitRun()));
             }
         }
         return failures;
+    }
+
+    private interface IoAction {
+        void run() throws IOException;
+    }
+
+    /** After a failed query the driver goes on; after anything else it is replaced. */
+    private void attempt(Side side, List<String> failures, IoAction action) {
+        try {
+            action.run();
+        } catch (QueryFailedException e) {
+            failures.add(side.label() + " failed: " + e.getMessage());
+        } catch (IOException e) {
+            discard(side);
+            failures.add(side.label() + " failed: " + e.getMessage());
+        }
     }
 
     private Outcome compareRows(String query, boolean adaptive, Map<Side, Path> files) {
@@ -205,18 +227,14 @@ public final class ComparisonRun {
     }
 
     private void closeDrivers() throws IOException {
-        IOException first = null;
+        // All are told before the first is waited for, so that they end at the same time.
         for (DriverProcess driver : drivers.values()) {
-            try {
-                driver.close();
-            } catch (IOException e) {
-                first = first == null ? e : first;
-            }
+            driver.disconnect();
+        }
+        for (DriverProcess driver : drivers.values()) {
+            driver.close();
         }
         drivers.clear();
-        if (first != null) {
-            throw first;
-        }
     }
 
     private static void deleteIfPresent(Path dir) throws IOException {

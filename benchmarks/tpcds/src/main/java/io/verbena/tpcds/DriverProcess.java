@@ -156,9 +156,13 @@ final class DriverProcess implements Closeable {
         answer(what -> {}, from -> true);
     }
 
-    /** Runs a query as written and leaves its rows in {@code file}. */
-    RunMetrics run(String query, boolean adaptive, Path file) throws IOException {
+    /** Asks for a run of the query as written, whose rows go to {@code file}; {@link #awaitRun} must follow. */
+    void startRun(String query, boolean adaptive, Path file) throws IOException {
         requestRun(Request.RUN, query, adaptive, file);
+    }
+
+    /** Waits for the end of what {@link #startRun} began. */
+    RunMetrics awaitRun() throws IOException {
         return answer(what -> {}, RunMetrics::readFrom);
     }
 
@@ -226,11 +230,16 @@ final class DriverProcess implements Closeable {
         return new IOException("driver process is gone: driver=" + name + status + "; see log=" + log, cause);
     }
 
-    /** Ends the process: by closing the connection, which it takes as the end of its work, else by force. */
+    /** Tells the process to end, without waiting: it takes the end of the connection as the end of its work. */
+    void disconnect() throws IOException {
+        socket.close();
+    }
+
+    /** Ends the process and its executors, by force when it does not within its time. */
     @Override
     public void close() throws IOException {
         try {
-            socket.close();
+            disconnect();
         } finally {
             if (!awaitExit(STOP_TIMEOUT_S, TimeUnit.SECONDS)) {
                 kill(process);

@@ -41,6 +41,9 @@ record Environment(Map<String, String> facts, Map<String, String> sharedConfs, M
         facts.put("Scale factor", Double.toString(options.scale()));
         facts.put("Master, each side", options.master());
         facts.put("Timed runs per query and side", Integer.toString(options.repeat()));
+        if (options.concurrent()) {
+            facts.put("Warning", "both sides ran at the same time: the timings mean nothing");
+        }
         facts.put("Shuffle manager of ours", options.ourManager());
         Map<String, String> shared = new LinkedHashMap<>(SparkSettings.defaults());
         shared.putAll(options.sharedConfs());

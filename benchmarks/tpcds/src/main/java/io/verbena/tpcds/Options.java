@@ -2,6 +2,8 @@ package io.verbena.tpcds;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -125,6 +127,10 @@ public final class Options {
     @Option(names = "--manager-ours", hidden = true, defaultValue = OUR_MANAGER)
     private String ourManager;
 
+    /** Both sides at the same time: sooner done, but the timings then mean nothing. */
+    @Option(names = "--concurrent", hidden = true)
+    private boolean concurrent;
+
     Options() {}
 
     /** @return a parser whose command is a fresh {@code Options} */
@@ -145,6 +151,34 @@ public final class Options {
         } catch (ParameterException e) {
             throw new IllegalArgumentException(e.getMessage(), e);
         }
+    }
+
+    /**
+     * All queries, with and without adaptive execution, at the smallest scale, in a way that costs as little as possible: for tests
+     * that compare results and measure nothing. Both sides run at once, in JVMs without the optimising compiler, which would be half
+     * of the CPU time of such short queries.
+     *
+     * @param out folder for logs, rows and data
+     * @param more further options, which take precedence
+     * @throws IllegalArgumentException as {@link #parse} says
+     */
+    public static Options forCorrectness(Path out, String... more) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "--out=" + out,
+                "--conf=spark.sql.shuffle.partitions=4",
+                "--conf=spark.sql.files.openCostInBytes=0",
+                "--conf=spark.sql.files.maxPartitionBytes=8m",
+                "--conf=spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1",
+                "--conf=spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1",
+                "--concurrent"));
+        Collections.addAll(arguments, more);
+        for (String[] option :
+                new String[][] {{"--scale", "0.01"}, {"--queries", "all"}, {"--aqe", "both"}, {"--repeat", "1"}}) {
+            if (Arrays.stream(more).noneMatch(argument -> argument.split("=", 2)[0].equals(option[0]))) {
+                arguments.addAll(List.of(option));
+            }
+        }
+        return parse(arguments.toArray(new String[0]));
     }
 
     /** @throws ParameterException as {@link #parse} says */
@@ -238,6 +272,10 @@ public final class Options {
 
     Map<String, String> ourConfs() {
         return ourConfs;
+    }
+
+    boolean concurrent() {
+        return concurrent;
     }
 
     int timeoutS() {

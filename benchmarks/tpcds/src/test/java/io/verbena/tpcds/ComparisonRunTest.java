@@ -23,14 +23,12 @@ class ComparisonRunTest {
 
     @Test
     void shouldTellEqualFromDifferentResultsOfRealQueries() throws IOException {
-        Options options = Options.parse(
-                "--scale=0.01",
+        Options options = Options.forCorrectness(
+                dir,
                 "--queries=q3,q12",
+                "--aqe=on",
                 "--master=local-cluster[1,1,1024]",
-                "--repeat=1",
-                "--out=" + dir,
                 "--manager-ours=sort",
-                "--conf=spark.sql.shuffle.partitions=2",
                 "--conf-ours=" + CHANGES_Q12);
         List<QueryComparison> heard = new ArrayList<>();
 

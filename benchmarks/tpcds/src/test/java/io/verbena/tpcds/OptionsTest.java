@@ -60,6 +60,32 @@ class OptionsTest {
     }
 
     @Test
+    void shouldBindToLoopbackOnLocalMastersOnly() {
+        Options remote = Options.parse("--master", "spark://host:7077");
+
+        assertThat(SparkSettings.forSide(Options.parse(), Side.SORT, Path.of("s")))
+                .containsEntry("spark.driver.host", "127.0.0.1");
+        assertThat(SparkSettings.forSide(remote, Side.SORT, Path.of("s")))
+                .containsEntry("spark.master", "spark://host:7077")
+                .doesNotContainKey("spark.driver.host");
+    }
+
+    @Test
+    void shouldCheckEverythingUnlessToldOtherwise() {
+        Options all = Options.forCorrectness(Path.of("o"));
+        Options some = Options.forCorrectness(
+                Path.of("o"), "--queries=q3", "--aqe", "on", "--conf", "spark.sql.shuffle.partitions=3");
+
+        assertThat(all.queries()).hasSize(103);
+        assertThat(all.adaptiveModes()).containsExactly(true, false);
+        assertThat(all.scale()).isEqualTo(0.01);
+        assertThat(all.concurrent()).isTrue();
+        assertThat(some.queries()).containsExactly("q3");
+        assertThat(some.adaptiveModes()).containsExactly(true);
+        assertThat(some.sharedConfs()).containsEntry("spark.sql.shuffle.partitions", "3");
+    }
+
+    @Test
     void shouldKeepDataOfEachScaleApart() {
         assertThat(Options.parse("--data", "hdfs://nn/tpcds/", "--scale", "10").dataDir())
                 .isEqualTo("hdfs://nn/tpcds/sf10.0");
