@@ -14,11 +14,13 @@ import org.apache.spark.package$;
 /**
  * What a reader must know to judge the figures. Immutable.
  *
+ * @param ourName what to call the side that is compared with the sort shuffle
  * @param facts name and value, in the order to show them
  * @param sharedConfs Spark settings of both sides
  * @param ourConfs settings of Verbena's side that the other does not have
  */
-record Environment(Map<String, String> facts, Map<String, String> sharedConfs, Map<String, String> ourConfs) {
+record Environment(
+        String ourName, Map<String, String> facts, Map<String, String> sharedConfs, Map<String, String> ourConfs) {
     /** Set by {@code bin/quickstart}. */
     private static final String COMMIT_VARIABLE = "VERBENA_COMMIT";
 
@@ -47,7 +49,9 @@ record Environment(Map<String, String> facts, Map<String, String> sharedConfs, M
         facts.put("Shuffle manager of ours", options.ourManager());
         Map<String, String> shared = new LinkedHashMap<>(SparkSettings.defaults());
         shared.putAll(options.sharedConfs());
-        return new Environment(facts, shared, new LinkedHashMap<>(options.ourConfs()));
+        String ourName =
+                options.ourManager().equals(Options.OUR_MANAGER) ? "Verbena" : options.ourManager() + " (ours)";
+        return new Environment(ourName, facts, shared, new LinkedHashMap<>(options.ourConfs()));
     }
 
     private static String cpuModel() {

@@ -1,8 +1,17 @@
 package io.verbena.tpcds;
 
+import com.google.errorprone.annotations.FormatMethod;
+import java.util.Locale;
+
 /** Small pieces of the page. */
 final class HtmlText {
     private HtmlText() {}
+
+    /** @return the template with its arguments, the same on every machine */
+    @FormatMethod
+    static String format(String template, Object... arguments) {
+        return String.format(Locale.ROOT, template, arguments);
+    }
 
     static String escape(String text) {
         return text.replace("&", "&amp;")

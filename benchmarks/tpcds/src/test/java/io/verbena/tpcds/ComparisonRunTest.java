@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Generates scale 0.01 and runs two queries on two local clusters, both with Spark's sort shuffle. */
-@Timeout(300)
+@Timeout(600)
 class ComparisonRunTest {
     /** Changes the type of a decimal division, so that q12, which divides, must be called different, and q3, which adds, equal. */
     private static final String CHANGES_Q12 = "spark.sql.decimalOperations.allowPrecisionLoss=false";

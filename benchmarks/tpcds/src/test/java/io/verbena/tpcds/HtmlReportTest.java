@@ -13,6 +13,7 @@ import org.xml.sax.InputSource;
 
 class HtmlReportTest {
     private static final Environment ENVIRONMENT = new Environment(
+            "Verbena",
             Map.of("Spark", "4.0", "CPU", "<fast> & \"cheap\""),
             Map.of("spark.a", "1"),
             Map.of("spark.only.ours", "2"));
@@ -31,7 +32,7 @@ class HtmlReportTest {
         assertThat(page).contains("2 of 2 results equal").contains("<td class=\"n win\">4.00</td>");
         assertThat(page)
                 .contains("<td class=\"n loss\">0.50</td>")
-                .contains("1 of 2</div><div class=\"label\">queries slower");
+                .contains("1 of 2</div><div class=\"label\">slower with Verbena");
     }
 
     @Test
@@ -52,6 +53,15 @@ class HtmlReportTest {
                 .contains("&lt;fast&gt; &amp; &quot;cheap&quot;")
                 .contains("spark.a")
                 .contains("spark.only.ours");
+    }
+
+    @Test
+    void shouldNotCallAnotherManagerVerbena() {
+        Environment other = new Environment("sort (ours)", ENVIRONMENT.facts(), Map.of(), Map.of());
+
+        assertThat(new HtmlReport(other, new Summary(List.of(win)), 1).render())
+                .contains("sort (ours)")
+                .doesNotContain("Verbena");
     }
 
     @Test
