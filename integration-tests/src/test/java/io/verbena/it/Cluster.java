@@ -60,8 +60,9 @@ final class Cluster implements AutoCloseable {
     }
 
     private static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
+        Path sharedMemory = null;
         try {
-            Path sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
+            sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
             Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
             SparkConf conf = new SparkConf(false)
                     .setMaster(master)
@@ -73,7 +74,12 @@ final class Cluster implements AutoCloseable {
                     .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                     .set(
                             "spark.executor.extraJavaOptions",
-                            System.getProperty("spark.jvm.opens") + " -XX:+UseParallelGC")
+                            System.getProperty("spark.jvm.opens")
+                                    // Executors live for seconds: the second compiler costs more than it gives.
+                                    + " -XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+                    // Tasks start when all executors are there, so that every test has somebody to read from.
+                    .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+                    .set("spark.scheduler.maxRegisteredResourcesWaitingTime", "180s")
                     .set("spark.sql.shuffle.partitions", "8")
                     .set(
                             "spark.sql.warehouse.dir",
@@ -96,6 +102,9 @@ final class Cluster implements AutoCloseable {
             return new Cluster(session, executors, manager.equals(OURS), sharedMemory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } catch (RuntimeException | Error e) {
+            remove(sharedMemory);
+            throw e;
         }
     }
 
@@ -137,23 +146,28 @@ final class Cluster implements AutoCloseable {
         }
     }
 
+    /** Removes every shuffle and asserts that executors then hold no memory and no lease. */
+    void assertNothingHeld() {
+        List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
+        assertThat(states).hasSize(executors).allSatisfy(state -> {
+            assertThat(state.leases()).as("leases of %s", state).isZero();
+            assertThat(state.leasedBytes())
+                    .as("leased bytes of %s", state)
+                    .isZero();
+            assertThat(state.quarantinedBytes())
+                    .as("quarantined bytes of %s", state)
+                    .isZero();
+            assertThat(state.peerLeases())
+                    .as("leases on peers of %s", state)
+                    .isZero();
+        });
+    }
+
     @Override
     public void close() {
         try {
             if (ours && !session.sparkContext().isStopped()) {
-                List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
-                assertThat(states).hasSize(executors).allSatisfy(state -> {
-                    assertThat(state.leases()).as("leases of %s", state).isZero();
-                    assertThat(state.leasedBytes())
-                            .as("leased bytes of %s", state)
-                            .isZero();
-                    assertThat(state.quarantinedBytes())
-                            .as("quarantined bytes of %s", state)
-                            .isZero();
-                    assertThat(state.peerLeases())
-                            .as("leases on peers of %s", state)
-                            .isZero();
-                });
+                assertNothingHeld();
             }
         } finally {
             session.stop();

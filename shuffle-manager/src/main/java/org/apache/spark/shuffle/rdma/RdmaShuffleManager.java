@@ -38,9 +38,14 @@ import org.slf4j.LoggerFactory;
 public class RdmaShuffleManager extends SortShuffleManager {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
 
+    private static final String APP_ID = "spark.app.id";
+
     private static final AtomicReference<ShuffleTotals> LAST_TOTALS = new AtomicReference<>(new ShuffleTotals());
 
     private final SparkConf conf;
+    /** What the superclass reads: a copy of {@link #conf} with our output stage. */
+    private final SparkConf superConf;
+
     private final RdmaConf rdma;
     private final ManagedBlocks blocks;
     private final IndexShuffleBlockResolver resolver;
@@ -112,7 +117,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!(handle instanceof RdmaShuffleHandle)) {
-            return super.getWriter(handle, mapId, context, metrics);
+            return sparkWriter(handle, mapId, context, metrics);
         }
         @SuppressWarnings("unchecked")
         RdmaShuffleHandle<K, V, ?> ours = (RdmaShuffleHandle<K, V, ?>) handle;
@@ -120,7 +125,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         CounterSink counters = executor.counters().and(ours.totals());
         if (ours.sparkHandle() != null) {
             StoreDataIo.direct(ours.shuffleId(), mapId, executor, counters, context);
-            return super.getWriter(ours.sparkHandle(), mapId, context, metrics);
+            return sparkWriter(ours.sparkHandle(), mapId, context, metrics);
         }
         return new ScatterWriter<>(
                 executor.writers(),
@@ -133,6 +138,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 mapId,
                 context,
                 metrics);
+    }
+
+    private <K, V> ShuffleWriter<K, V> sparkWriter(
+            ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+        // A driver with tasks of its own learns the application's id only after it has made its shuffle manager.
+        superConf.setIfMissing(APP_ID, conf.get(APP_ID));
+        return super.getWriter(handle, mapId, context, metrics);
     }
 
     @Override
