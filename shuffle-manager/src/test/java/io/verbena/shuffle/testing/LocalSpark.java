@@ -36,6 +36,11 @@ public final class LocalSpark {
         return context;
     }
 
+    /** Makes sure that there is a SparkEnv. */
+    public static void start() {
+        context();
+    }
+
     /** A dependency of a new shuffle whose keys are the partition numbers. */
     @SuppressWarnings("unchecked")
     public static <V> ShuffleDependency<Object, V, V> dependency(int partitions, Serializer serializer) {
