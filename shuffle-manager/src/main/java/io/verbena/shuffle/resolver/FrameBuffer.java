@@ -5,7 +5,6 @@ import io.verbena.shuffle.metadata.BlockFrame;
 import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.transport.ReadLease;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -164,25 +163,23 @@ public final class FrameBuffer extends ManagedBuffer {
             }
             FramePart current = parts.get(part);
             long skip = position - partStart;
-            long written = current.length() - skip < GATHER_BYTES && part + 1 < parts.size()
+            long written = current instanceof FramePart.Memory && current.length() - skip < GATHER_BYTES
                     ? target.write(gather(skip))
                     : current.transfer(target, skip, current.length() - skip);
             transferred += written;
             return written;
         }
 
-        /** Copies what is left of a small part and the small parts behind it, so that each does not cost a system call. */
-        private ByteBuffer gather(long skip) throws IOException {
+        /** Copies what is left of a small part of memory and the small ones behind it, so that each does not cost a system call. */
+        private ByteBuffer gather(long skip) {
             ByteBuffer bytes = ByteBuffer.allocate(GATHER_BYTES);
             long from = skip;
-            for (int i = part; i < parts.size() && parts.get(i).length() - from <= bytes.remaining(); i++) {
-                int length = (int) (parts.get(i).length() - from);
-                try (InputStream in = parts.get(i).open(from)) {
-                    if (in.readNBytes(bytes.array(), bytes.position(), length) != length) {
-                        throw new EOFException("shuffle data end early: expectedBytes=" + length);
-                    }
-                }
-                bytes.position(bytes.position() + length);
+            for (int i = part;
+                    i < parts.size()
+                            && parts.get(i) instanceof FramePart.Memory memory
+                            && memory.length() - from <= bytes.remaining();
+                    i++) {
+                bytes.put(memory.view(from));
                 from = 0;
             }
             return bytes.flip();

@@ -49,9 +49,14 @@ sealed interface FramePart {
                     : null;
         }
 
+        /** The bytes from {@code skip} on. */
+        ByteBuffer view(long skip) {
+            return whole.slice(offset + (int) skip, size - (int) skip);
+        }
+
         @Override
         public InputStream open(long skip) {
-            return new ByteBufferStream(whole.slice(offset + (int) skip, size - (int) skip));
+            return new ByteBufferStream(view(skip));
         }
 
         @Override

@@ -101,7 +101,11 @@ class RegisteredReaderTest {
     /** The last executor has no memory, so its map outputs are stock files. */
     @ParameterizedTest
     @CsvSource({
-        "true, false, false", "false, false, false", "true, true, false", "false, true, false", "true, false, true",
+        "true, false, false",
+        "false, false, false",
+        "true, true, false",
+        "false, true, false",
+        "true, false, true",
         "false, true, true"
     })
     void shouldReadWhatMapTasksWrote(boolean rows, boolean compress, boolean encrypt) throws IOException {
@@ -110,9 +114,14 @@ class RegisteredReaderTest {
         TestNetwork network = new TestNetwork();
         List<TestExecutor> executors = new ArrayList<>();
         for (String name : List.of("self", "near", "far")) {
-            TestExecutor executor =
-                    new TestExecutor(
-                    name, folder, 1 << 20, name.equals("far") ? 0 : 8, 1 << 16, compress, encrypt ? new byte[16] : null);
+            TestExecutor executor = new TestExecutor(
+                    name,
+                    folder,
+                    1 << 20,
+                    name.equals("far") ? 0 : 8,
+                    1 << 16,
+                    compress,
+                    encrypt ? new byte[16] : null);
             executors.add(executor);
             network.add(executor);
         }

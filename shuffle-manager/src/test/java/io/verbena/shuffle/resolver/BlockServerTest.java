@@ -41,11 +41,9 @@ class BlockServerTest {
                 .commit(
                         1,
                         executor.memory()
-                                .output(
-                                        7,
-                                        BlockLayout.WRAPPED,
-                                        new byte[][] {{1}, {2, 2}, {}, {3}},
-                                        new byte[][] {{}, {4}, {}, {5, 5, 5}}));
+                                .output(7, BlockLayout.WRAPPED, new byte[][] {{1}, {2, 2}, {}, {3}}, new byte[][] {
+                                    {}, {4}, {}, {5, 5, 5}
+                                }));
     }
 
     @AfterEach
