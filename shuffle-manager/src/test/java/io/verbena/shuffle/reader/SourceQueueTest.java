@@ -528,10 +528,10 @@ class SourceQueueTest {
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
         assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(2);
         assertThat(network.requests("shuffle_" + SHUFFLE + "_11_")).isZero();
-        // Known to be nowhere in the directory even now: one more look per task, and then the block transfer.
+        // Not in the directory even now, which is remembered: the block transfer, and no further look.
         assertThat(network.requests("shuffle_" + SHUFFLE + "_13_")).isEqualTo(1);
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
-        assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(3);
+        assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(2);
     }
 
     /** A file here that the store does not know, as Spark's migration leaves it. */
