@@ -61,8 +61,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
      * @throws IllegalArgumentException naming every wrong or unknown {@code spark.shuffle.rdma.*} setting
      */
     public RdmaShuffleManager(SparkConf conf) {
-        super(StoreDataIo.into(SparkLine.current().requireSupported(conf)));
+        this(conf, StoreDataIo.into(SparkLine.current().requireSupported(conf)));
+    }
+
+    private RdmaShuffleManager(SparkConf conf, SparkConf superConf) {
+        super(superConf);
         this.conf = conf;
+        this.superConf = superConf;
         this.rdma = RdmaConf.from(conf);
         this.blocks = new ManagedBlocks(this);
         this.resolver = SparkLine.current().atLeast(4, 1)
