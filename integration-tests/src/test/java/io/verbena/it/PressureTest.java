@@ -39,15 +39,16 @@ class PressureTest {
         int rowBytes = 1024;
         Counted counted = Counted.fromNow();
         try (Cluster cluster = Cluster.twoExecutors(Cluster.OURS, settings("1.0"))) {
-            String result = cluster
-                    .sql()
+            String result = cluster.sql()
                     .range(0, rows, 1, 16)
                     .selectExpr("id", "repeat(lpad(cast(id AS string), 16, '0'), " + rowBytes / 16 + ") AS text")
                     .repartition(10, org.apache.spark.sql.functions.col("id"))
                     .selectExpr("count(*)", "sum(id)", "sum(crc32(text))")
                     .collectAsList()
                     .toString();
-            assertThat(result).isEqualTo("[[" + rows + "," + (long) rows * (rows - 1) / 2 + "," + checksum(rows, rowBytes) + "]]");
+            assertThat(result)
+                    .isEqualTo(
+                            "[[" + rows + "," + (long) rows * (rows - 1) / 2 + "," + checksum(rows, rowBytes) + "]]");
             long inMemory = counted.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES);
             long overflowed = counted.of(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS);
             assertThat((long) rows * rowBytes).isGreaterThan(3 * 2 * MEMORY);
@@ -55,11 +56,10 @@ class PressureTest {
             assertThat(inMemory).as("%s", counted).isBetween(MEMORY / 4, 2 * MEMORY);
             assertThat(overflowed).as("%s", counted).isBetween(12L, 15L);
             assertThat(counted.of(ShuffleCounter.OVERFLOWED_BYTES)).isPositive();
-            assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES)
-                            + counted.of(ShuffleCounter.READ_NETTY_BYTES))
+            assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES) + counted.of(ShuffleCounter.READ_NETTY_BYTES))
                     .as("everything on disk was read: %s", counted)
                     .isGreaterThanOrEqualTo(counted.of(ShuffleCounter.OVERFLOWED_BYTES));
-            assertThat(counted.of(ShuffleCounter.FETCH_FAILURES)).isZero();
+            cluster.assertNoFetchFailures();
             assertThat(cluster.states()).allSatisfy(state -> {
                 assertThat(state.committedBytes()).isLessThanOrEqualTo(MEMORY);
                 assertThat(state.counter(ShuffleCounter.EVICTED_BYTES)).isZero();
@@ -113,9 +113,7 @@ class PressureTest {
             assertThat(counted.of(ShuffleCounter.READ_NETTY_BYTES))
                     .as("files of the other executor: %s", counted)
                     .isPositive();
-            assertThat(cluster.states())
-                    .extracting(state -> state.counter(ShuffleCounter.FETCH_FAILURES))
-                    .containsOnly(0L);
+            cluster.assertNoFetchFailures();
         }
     }
 
@@ -141,7 +139,8 @@ class PressureTest {
 
     private static List<String> expected(int seed) {
         return IntStream.range(0, 64)
-                .mapToObj(i -> i % 4 + ":" + RddShapes.large(seed * 1000 + i, 1 << 19).hashCode())
+                .mapToObj(i ->
+                        i % 4 + ":" + RddShapes.large(seed * 1000 + i, 1 << 19).hashCode())
                 .sorted()
                 .toList();
     }
