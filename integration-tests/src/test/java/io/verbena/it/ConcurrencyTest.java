@@ -17,6 +17,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -49,6 +50,11 @@ class ConcurrencyTest {
                 closing.assertNoFetchFailures();
             }
         }
+    }
+
+    @BeforeEach
+    void removeAllShuffles() {
+        cluster.assertNothingHeld();
     }
 
     private JavaPairRDD<Integer, Integer> sums(int seed) {

@@ -248,17 +248,20 @@ abstract class RddShapes {
     /** Five megabytes each: larger than the smallest staging area and than what Spark's streams buffer. */
     @Test
     void shouldServeRecordsLargerThanTheStagingArea() {
-        List<String> texts = cluster.context()
-                .parallelize(List.of(0, 1, 2, 3), 4)
-                .mapToPair(i -> new Tuple2<>(i, large(i, 5 << 20)))
+        // Each of two maps has a record for each of three reducers, so that both executors read from both.
+        List<String> texts = cluster
+                .context()
+                .parallelize(List.of(0, 1), 2)
+                .flatMapToPair(map -> IntStream.range(0, 3)
+                        .mapToObj(i -> new Tuple2<>(i, large(map * 3 + i, 5 << 20)))
+                        .iterator())
                 .partitionBy(new HashPartitioner(3))
-                .map(pair ->
-                        pair._1() + ":" + pair._2().length() + ":" + pair._2().hashCode())
+                .map(pair -> pair._1() + ":" + pair._2().length() + ":"
+                        + pair._2().hashCode())
                 .collect();
         assertThat(texts)
-                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 4)
-                        .mapToObj(i ->
-                                i + ":" + (5 << 20) + ":" + large(i, 5 << 20).hashCode())
+                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 6)
+                        .mapToObj(i -> i % 3 + ":" + (5 << 20) + ":" + large(i, 5 << 20).hashCode())
                         .toList());
         assertWay();
     }
@@ -266,12 +269,43 @@ abstract class RddShapes {
     /** A text without long repetitions, the same for the same seed. */
     static String large(int seed, int length) {
         StringBuilder text = new StringBuilder(length);
-        long state = seed + 1;
+        long state = seed + 1L;
         while (text.length() < length) {
             state = state * 6364136223846793005L + 1442695040888963407L;
             text.append((char) ('0' + ((state >>> 40) & 63)));
         }
         return text.toString();
+    }
+
+    @Test
+    void shouldServeRowsOfAQuery() {
+        List<String> rows =
+                cluster
+                        .sql()
+                        .range(0, RECORDS, 1, MAPS)
+                        .selectExpr("id", "id % 97 AS k", "repeat('x', cast(id % 50 AS int)) AS text")
+                        .repartition(7, org.apache.spark.sql.functions.col("id"))
+                        .groupBy("k")
+                        .agg(
+                                org.apache.spark.sql.functions.expr("sum(id)"),
+                                org.apache.spark.sql.functions.expr("sum(length(text))"))
+                        .orderBy("k")
+                        .collectAsList()
+                        .stream()
+                        .map(Object::toString)
+                        .toList();
+        List<String> expected = new ArrayList<>();
+        for (int k = 0; k < 97; k++) {
+            long ids = 0;
+            long lengths = 0;
+            for (int id = k; id < RECORDS; id += 97) {
+                ids += id;
+                lengths += id % 50;
+            }
+            expected.add("[" + k + "," + ids + "," + lengths + "]");
+        }
+        assertThat(rows).isEqualTo(expected);
+        assertWay();
     }
 
     @Test

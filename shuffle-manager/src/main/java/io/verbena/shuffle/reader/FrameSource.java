@@ -67,7 +67,8 @@ final class FrameSource implements BlockSource {
 
     /** Opens the frame from an offset on. */
     private InputStream open(long offset) throws IOException {
-        // A stream from a Netty buffer itself moves the buffer's own reader index: its size shrinks, and a second stream begins
+        // A stream from a Netty buffer itself moves the buffer's own reader index: its size shrinks, and a second
+        // stream begins
         // where the first one is. A duplicate has an index of its own.
         InputStream stream = buffer instanceof NettyManagedBuffer
                 ? new ByteBufInputStream((ByteBuf) buffer.convertToNetty(), true)
