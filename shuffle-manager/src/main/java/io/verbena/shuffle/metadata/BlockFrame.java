@@ -1,7 +1,5 @@
 package io.verbena.shuffle.metadata;
 
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -45,7 +43,7 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, List<Ent
 
     /** The checksum algorithms Spark knows; the code is on the wire. */
     public enum ChecksumKind {
-        /** Checksums were switched off by spark.shuffle.checksum.enabled when the stock file was written. */
+        /** The stock file has no checksums: switched off (spark.shuffle.checksum.enabled), or it was migrated without them. */
         NONE(0),
         ADLER32(1),
         CRC32(2),
@@ -145,11 +143,11 @@ public record BlockFrame(BlockLayout layout, ChecksumKind checksumKind, List<Ent
     }
 
     private static byte[] readFully(InputStream in, int length) throws IOException {
-        byte[] bytes = new byte[length];
-        try {
-            new DataInputStream(in).readFully(bytes);
-        } catch (EOFException e) {
-            throw new CorruptMetadataException("block frame ends within its head: headBytes=" + length);
+        // Grows as bytes come: a corrupt count must not make us allocate for slices that never do.
+        byte[] bytes = in.readNBytes(length);
+        if (bytes.length != length) {
+            throw new CorruptMetadataException(
+                    "block frame ends within its head: headBytes=" + length + ", gotBytes=" + bytes.length);
         }
         return bytes;
     }

@@ -201,17 +201,25 @@ public final class RunImage {
         return bytes.clear().slice((int) sliceOffset(partition), (int) sliceLength(partition));
     }
 
+    /** A buffer over the whole image, for use by absolute positions. */
+    public ByteBuffer whole() {
+        return bytes.duplicate().clear();
+    }
+
     /**
-     * Compares a slice with its checksum.
+     * Compares a slice with its checksum. The index is compared too, as far as this slice needs it: it was checked when the image
+     * was opened, which may be long ago, and a start that has changed since could make the slice look empty.
      *
      * @throws CorruptMetadataException if it differs
      */
     public void verify(int partition) throws CorruptMetadataException {
-        long length = sliceLength(partition);
-        if (length == 0) {
-            return;
+        long start = start(partition);
+        long length = start(partition + 1) - start;
+        if (length < 0 || start + length > dataLength) {
+            throw new CorruptMetadataException("run index has changed since it was opened: partition=" + partition
+                    + ", start=" + start + ", lengthBytes=" + length + ", dataBytes=" + dataLength);
         }
-        int actual = crcOf(crc, bytes, sliceOffset(partition), length);
+        int actual = length == 0 ? 0 : crcOf(crc, bytes, dataOffset + start, length);
         if (actual != sliceCrc(partition)) {
             throw new CorruptMetadataException(
                     "block fails its checksum: partition=" + partition + ", lengthBytes=" + length + ", crc32c=0x"

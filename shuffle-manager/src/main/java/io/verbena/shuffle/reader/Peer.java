@@ -29,6 +29,8 @@ final class Peer implements AutoCloseable {
     private final ShuffleCounters counters;
     private final long timeoutMs;
 
+    private volatile long lastUsedNs = System.nanoTime();
+
     @GuardedBy("this")
     private RemoteMemory memory;
 
@@ -46,12 +48,12 @@ final class Peer implements AutoCloseable {
     /**
      * Prepares to read a shuffle from the peer's memory: lease first, directory second.
      *
-     * @return {@code null} if the peer is not a neighbour or gives no lease in time: its blocks come over Spark's block transfer
+     * @return {@code null} if the peer is not a neighbour, cannot be read in place, or gives no lease in time: its blocks come over Spark's block transfer
      * @throws IOException if the peer cannot be reached or its answers are damaged or of another version
      */
     PeerShuffle openShuffle(int shuffleId) throws IOException, InterruptedException {
         RemoteMemory connected = connect();
-        if (connected == null) {
+        if (connected == null || !connected.supportsViews()) {
             return null;
         }
         ReadLease lease;
@@ -108,6 +110,15 @@ final class Peer implements AutoCloseable {
 
     void refreshMemory(RemoteMemory connected) throws IOException, InterruptedException {
         connected.refresh(client.fetchMessage(id, ReservedBlocks.endpoint(), timeoutMs));
+    }
+
+    void touch() {
+        lastUsedNs = System.nanoTime();
+    }
+
+    /** True when no shuffle has been opened for that long. */
+    boolean isIdle(long idleNs) {
+        return System.nanoTime() - lastUsedNs >= idleNs;
     }
 
     @Override

@@ -3,33 +3,32 @@ package io.verbena.shuffle.reader;
 import io.verbena.shuffle.metadata.BlockLayout;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.SequenceInputStream;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Deque;
-import java.util.List;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.ShuffleBlockId;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Records of all sources of a reduce task, in the order the sources come. Plain records of any number of map outputs are decoded
+ * Records of all sources of a reduce task, in the order the sources come. Plain records of neighbouring map outputs are decoded
  * by one stream; rows are handed out pointing at the memory they lie in.
  *
  * <p>Threads: confined to the reduce task.
  */
 final class RecordDecoder extends AbstractIterator<Object> {
+    /** Records between two reports to Spark's metrics, which the UI shows while the task runs. */
+    private static final int REPORT_EVERY = 1024;
+
     private final SourceQueue sources;
     private final SerializerInstance serializer;
     private final SerializerManager wrapping;
     private final RowCursor rows;
     private final int shuffleId;
-    private final Deque<BlockSource> putBack = new ArrayDeque<>();
+    private final ShuffleReadMetricsReporter metrics;
+    private BlockSource ahead;
     private Iterator<?> current = scala.collection.Iterator$.MODULE$.empty();
-    private long records;
+    private long unreported;
 
     /**
      * Creates the decoder.
@@ -41,54 +40,61 @@ final class RecordDecoder extends AbstractIterator<Object> {
             SerializerInstance serializer,
             SerializerManager wrapping,
             RowCursor rows,
-            int shuffleId) {
+            int shuffleId,
+            ShuffleReadMetricsReporter metrics) {
         this.sources = sources;
         this.serializer = serializer;
         this.wrapping = wrapping;
         this.rows = rows;
         this.shuffleId = shuffleId;
-    }
-
-    /** Records handed out so far. */
-    long records() {
-        return records;
+        this.metrics = metrics;
     }
 
     @Override
     public boolean hasNext() {
-        while (!current.hasNext()) {
+        return current.hasNext() || advance();
+    }
+
+    private boolean advance() {
+        do {
+            report();
             BlockSource source = nextSource();
             if (source == null) {
                 return false;
             }
             current = decode(source);
-        }
+        } while (!current.hasNext());
         return true;
     }
 
     @Override
     public Object next() {
-        if (!hasNext()) {
-            throw new java.util.NoSuchElementException("no more records");
+        Object record = current.next();
+        if (++unreported == REPORT_EVERY) {
+            report();
         }
-        records++;
-        return current.next();
+        return record;
+    }
+
+    /** Tells Spark of the records read since the last report. */
+    void report() {
+        metrics.incRecordsRead(unreported);
+        unreported = 0;
     }
 
     private BlockSource nextSource() {
-        BlockSource source = putBack.poll();
-        return source != null ? source : sources.next();
+        BlockSource source = ahead != null ? ahead : sources.next();
+        ahead = null;
+        return source;
     }
 
-    /** The next source if it has the layout; another one is kept for later. */
+    /** The next source if it has the layout; another one ends the stream and is decoded next. */
     private BlockSource nextOf(BlockLayout layout) {
-        for (BlockSource source = sources.next(); source != null; source = sources.next()) {
-            if (source.layout() == layout) {
-                return source;
-            }
-            putBack.add(source);
+        ahead = sources.next();
+        if (ahead == null || ahead.layout() != layout) {
+            return null;
         }
-        return null;
+        return nextSource();
     }
 
     private Iterator<?> decode(BlockSource source) {
@@ -112,7 +118,7 @@ final class RecordDecoder extends AbstractIterator<Object> {
         Slice next();
     }
 
-    /** All plain slices: of this source and of every other one of layout RECORDS that is still to come. */
+    /** All plain slices: of this source and of those of layout RECORDS that come right behind it. */
     private final class PlainSlices implements Slices {
         private BlockSource source;
 
@@ -133,36 +139,49 @@ final class RecordDecoder extends AbstractIterator<Object> {
         }
     }
 
-    /** Joins slices of the same partition: a block of Spark's own writers is one stream. */
+    /**
+     * Joins slices of the same partition: a block of Spark's own writers is one stream. The next slice is asked for only when the
+     * stream needs it: asking behind the last one closes the source, and with it what is still to be read.
+     */
     private static final class Blocks implements Slices {
         private final Slices slices;
         private Slice ahead;
+        private int reduceId = -1;
 
         Blocks(Slices slices) {
             this.slices = slices;
-            this.ahead = slices.next();
         }
 
         @Override
         public Slice next() {
-            if (ahead == null) {
+            // What the serializer left of the block before, after it saw the end of its stream.
+            Slice first = more();
+            while (first != null) {
+                first = more();
+            }
+            first = ahead != null ? ahead : slices.next();
+            ahead = null;
+            if (first == null) {
                 return null;
             }
-            Slice first = ahead;
-            ahead = slices.next();
-            if (ahead == null || ahead.reduceId() != first.reduceId()) {
-                return first;
-            }
-            List<InputStream> parts = new ArrayList<>();
-            parts.add(first.stream());
-            long length = first.length();
-            while (ahead != null && ahead.reduceId() == first.reduceId()) {
-                parts.add(ahead.stream());
-                length += ahead.length();
+            reduceId = first.reduceId();
+            return new Slice(null, 0, first.length(), reduceId, new SlicesStream(first, this::more));
+        }
+
+        /** The next slice of the same block, {@code null} when there is none. */
+        private Slice more() {
+            if (ahead == null && reduceId >= 0) {
                 ahead = slices.next();
             }
-            return new Slice(
-                    null, 0, length, first.reduceId(), new SequenceInputStream(Collections.enumeration(parts)));
+            if (ahead == null || ahead.reduceId() != reduceId) {
+                if (ahead == null) {
+                    reduceId = -1;
+                }
+                return null;
+            }
+            Slice slice = ahead;
+            ahead = null;
+            return slice;
         }
     }
 
@@ -206,6 +225,11 @@ final class RecordDecoder extends AbstractIterator<Object> {
 
         SlicesStream(Slices slices) {
             this.slices = slices;
+        }
+
+        SlicesStream(Slice first, Slices rest) {
+            this(rest);
+            this.in = first.stream();
         }
 
         @Override

@@ -34,10 +34,9 @@ final class RunSource implements BlockSource {
         for (RunImage image : runs) {
             long range = image.rangeLength(ref.startReduceId(), ref.endReduceId());
             total += range;
-            if (range != 0) {
-                for (int p = ref.startReduceId(); p < ref.endReduceId(); p++) {
-                    image.verify(p);
-                }
+            // Empty blocks too: that they are empty is compared with the index the writer sealed.
+            for (int p = ref.startReduceId(); p < ref.endReduceId(); p++) {
+                image.verify(p);
             }
         }
         this.bytes = total;

@@ -102,7 +102,7 @@ public final class Evictor {
     synchronized boolean evict(int shuffleId, MapOutput.InMemory output) {
         ReadLease lease = store.lease(shuffleId);
         try {
-            if (store.get(shuffleId, output.mapId()) != output) {
+            if (!store.holds(shuffleId, output)) {
                 return false;
             }
             files.write(shuffleId, output.mapId(), output.partitions(), output.open());

@@ -19,13 +19,48 @@ public sealed interface MapOutput {
     record OnDisk(long mapId, int partitions) implements MapOutput {}
 
     /**
-     * In registered memory.
+     * In registered memory. What others are told about it is computed once, at commit: a lease on a run is dead from the moment
+     * the output is withdrawn, while a directory or a count of it may still be under way.
      *
      * @param runs leases on the run images, in the order in which slices of one block follow each other; owned by the store
      * @param images the same runs, open; views for other threads are made of them
+     * @param locations where the runs are, for readers
+     * @param shareable true when all runs lie in segments that a neighbour can map
+     * @param bytes memory held, index included
      */
-    record InMemory(long mapId, int partitions, BlockLayout layout, List<RegisteredBuffer> runs, List<RunImage> images)
+    record InMemory(
+            long mapId,
+            int partitions,
+            BlockLayout layout,
+            List<RegisteredBuffer> runs,
+            List<RunImage> images,
+            List<RunLocation> locations,
+            boolean shareable,
+            long bytes)
             implements MapOutput {
+
+        /** Describes runs that were just written; the leases must be live. */
+        public static InMemory of(
+                long mapId, int partitions, BlockLayout layout, List<RegisteredBuffer> runs, List<RunImage> images) {
+            List<RunLocation> locations = new ArrayList<>(runs.size());
+            boolean shareable = true;
+            long bytes = 0;
+            for (RegisteredBuffer run : runs) {
+                locations.add(new RunLocation(run.address(), run.region().rkey(), run.capacity()));
+                shareable &= run.region().segment().file() != null;
+                bytes += run.capacity();
+            }
+            return new InMemory(
+                    mapId,
+                    partitions,
+                    layout,
+                    List.copyOf(runs),
+                    List.copyOf(images),
+                    List.copyOf(locations),
+                    shareable,
+                    bytes);
+        }
+
         /** Views of the runs for the calling thread; the caller holds a lease on the shuffle. */
         public List<RunImage> open() {
             List<RunImage> views = new ArrayList<>(images.size());
@@ -33,28 +68,6 @@ public sealed interface MapOutput {
                 views.add(image.view());
             }
             return views;
-        }
-
-        /** True when all runs lie in segments that a neighbour can map. */
-        boolean isShareable() {
-            return runs.stream().allMatch(run -> run.region().segment().file() != null);
-        }
-
-        List<RunLocation> locations() {
-            List<RunLocation> locations = new ArrayList<>(runs.size());
-            for (RegisteredBuffer run : runs) {
-                locations.add(new RunLocation(run.address(), run.region().rkey(), run.capacity()));
-            }
-            return locations;
-        }
-
-        /** Bytes of memory held, index included. */
-        public long bytes() {
-            long total = 0;
-            for (RegisteredBuffer run : runs) {
-                total += run.capacity();
-            }
-            return total;
         }
     }
 }

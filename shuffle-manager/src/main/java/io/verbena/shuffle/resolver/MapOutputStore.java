@@ -66,6 +66,12 @@ public final class MapOutputStore {
         return outputs.byMapId.get(mapId);
     }
 
+    /** True while the output is what the store would return; unlike {@link #get} it does not count as a use. */
+    boolean holds(int shuffleId, MapOutput output) {
+        ShuffleOutputs outputs = shuffles.get(shuffleId);
+        return outputs != null && outputs.byMapId.get(output.mapId()) == output;
+    }
+
     /** Takes a lease for a reader in this process: memory of the shuffle is not reused while it is open. */
     public ReadLease lease(int shuffleId) {
         return transport.leaseLocal(shuffleId);
@@ -81,7 +87,7 @@ public final class MapOutputStore {
         Map<Long, MapOutputDirectory.Entry> entries = new HashMap<>();
         outputs.byMapId.forEach((mapId, output) -> entries.put(
                 mapId,
-                output instanceof MapOutput.InMemory memory && memory.isShareable()
+                output instanceof MapOutput.InMemory memory && memory.shareable()
                         ? new MapOutputDirectory.Entry(false, memory.locations())
                         : MapOutputDirectory.Entry.SERVED));
         return new MapOutputDirectory(shuffleId, entries);
@@ -151,9 +157,16 @@ public final class MapOutputStore {
 
     /** Shuffles with map outputs in memory, the least recently used first. */
     List<Integer> coldestFirst() {
-        return shuffles.entrySet().stream()
-                .filter(e -> e.getValue().byMapId.values().stream().anyMatch(MapOutput.InMemory.class::isInstance))
-                .sorted(Comparator.comparingLong(e -> e.getValue().lastUsedNs))
+        // Times are taken once: they change while we sort.
+        Map<Integer, Long> lastUsedNs = new HashMap<>();
+        shuffles.forEach((shuffleId, outputs) -> {
+            if (outputs.byMapId.values().stream().anyMatch(MapOutput.InMemory.class::isInstance)) {
+                lastUsedNs.put(shuffleId, outputs.lastUsedNs);
+            }
+        });
+        long now = System.nanoTime();
+        return lastUsedNs.entrySet().stream()
+                .sorted(Comparator.comparingLong(e -> e.getValue() - now))
                 .map(Map.Entry::getKey)
                 .toList();
     }

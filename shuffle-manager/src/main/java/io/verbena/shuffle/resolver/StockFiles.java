@@ -62,7 +62,7 @@ public final class StockFiles {
                 // Asked for even when empty: the writer accounts for every partition in turn.
                 ShufflePartitionWriter partition = out.getPartitionWriter(p);
                 Checksum checksum = checksumKind.newChecksum();
-                if (hasBytes(runs, p)) {
+                if (verified(runs, p)) {
                     try (OutputStream raw = partition.openStream()) {
                         OutputStream file = checksum == null ? raw : new CheckedOutputStream(raw, checksum);
                         copyBlock(new ShuffleBlockId(shuffleId, mapId, p), p, runs, file);
@@ -79,13 +79,14 @@ public final class StockFiles {
         }
     }
 
-    private static boolean hasBytes(List<RunImage> runs, int partition) {
+    /** Verifies a block's slices, the empty ones too; returns whether it has bytes. */
+    private static boolean verified(List<RunImage> runs, int partition) throws CorruptMetadataException {
+        boolean bytes = false;
         for (RunImage run : runs) {
-            if (run.sliceLength(partition) > 0) {
-                return true;
-            }
+            run.verify(partition);
+            bytes |= run.sliceLength(partition) > 0;
         }
-        return false;
+        return bytes;
     }
 
     /** Copies one block as one stream of Spark's: the inner format is the serializer's, wrapped as Spark's configuration asks. */
@@ -98,7 +99,6 @@ public final class StockFiles {
                 if (run.sliceLength(partition) == 0) {
                     continue;
                 }
-                run.verify(partition);
                 try (InputStream in = open(id, run, partition)) {
                     for (int n = in.read(scratch); n >= 0; n = in.read(scratch)) {
                         out.write(scratch, 0, n);
@@ -129,14 +129,15 @@ public final class StockFiles {
                 resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()),
                 startReduceId,
                 endReduceId - startReduceId + 1);
-        long[] sums = checksumEnabled
-                ? readLongs(
-                        resolver.getChecksumFile(shuffleId, mapId, checksumAlgorithm, scala.Option.empty()),
-                        startReduceId,
-                        endReduceId - startReduceId)
+        // Spark migrates index and data of a decommissioned executor, not the checksums.
+        File sumFile = resolver.getChecksumFile(shuffleId, mapId, checksumAlgorithm, scala.Option.empty());
+        boolean summed = checksumEnabled && sumFile.exists();
+        long[] sums = summed
+                ? readLongs(sumFile, startReduceId, endReduceId - startReduceId)
                 : new long[endReduceId - startReduceId];
         File data = resolver.getDataFile(shuffleId, mapId);
-        FrameBuffer.Builder frame = new FrameBuffer.Builder(BlockLayout.SPARK, checksumKind);
+        FrameBuffer.Builder frame =
+                new FrameBuffer.Builder(BlockLayout.SPARK, summed ? checksumKind : ChecksumKind.NONE);
         for (int i = 0; i < endReduceId - startReduceId; i++) {
             long length = offsets[i + 1] - offsets[i];
             if (length > 0) {

@@ -71,12 +71,14 @@ final class RunSink {
             images.add(write(memory.buffer(), starts, filler));
         } else {
             if (spillScratch == null) {
-                spillScratch = new ScratchBuffer(Math.toIntExact(imageBytes));
+                spillScratch = resources.staging().acquire();
             }
             ScratchBuffer scratch = spillScratch;
             scratch.reserve(imageBytes, 0);
             write(scratch.view(imageBytes), starts, filler);
             if (spill == null) {
+                // Cold shuffles may fill the memory; the next map output finds room again.
+                resources.evictor().maybeEvict();
                 spill = new SpillFile(resources.disk().createTempShuffleBlock()._2());
             }
             spill.append(scratch.view(imageBytes));
@@ -103,8 +105,7 @@ final class RunSink {
      */
     long[] commit() throws IOException {
         if (spill == null) {
-            MapOutput.InMemory output =
-                    new MapOutput.InMemory(mapId, partitions, layout, List.copyOf(runs), List.copyOf(images));
+            MapOutput.InMemory output = MapOutput.InMemory.of(mapId, partitions, layout, runs, images);
             resources.store().commit(shuffleId, output);
             runs.clear();
             counters.add(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES, output.bytes());
@@ -146,6 +147,10 @@ final class RunSink {
         runs.forEach(RegisteredBuffer::release);
         runs.clear();
         images.clear();
+        if (spillScratch != null) {
+            resources.staging().release(spillScratch);
+            spillScratch = null;
+        }
         if (spill != null) {
             try {
                 spill.close();

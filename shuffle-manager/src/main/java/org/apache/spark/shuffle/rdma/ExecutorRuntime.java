@@ -2,7 +2,7 @@ package org.apache.spark.shuffle.rdma;
 
 import io.verbena.arena.Arena;
 import io.verbena.arena.ArenaOptions;
-import io.verbena.arena.LeakException;
+import io.verbena.arena.ArenaStatistics;
 import io.verbena.memory.BackingOptions;
 import io.verbena.memory.Backings;
 import io.verbena.memory.SegmentBacking;
@@ -22,14 +22,15 @@ import io.verbena.threads.DaemonThreads;
 import io.verbena.transport.Transport;
 import io.verbena.transport.mapped.MappedTransport;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -50,7 +51,10 @@ final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
 
     /** Descriptors and directories that are fetched at the same time; each thread mostly waits. */
-    private static final int CONTROL_THREADS = 16;
+    private static final int CONTROL_THREADS = 64;
+
+    /** How long a shutdown waits for tasks to let go of memory. */
+    private static final long CLOSE_WAIT_NS = TimeUnit.SECONDS.toNanos(2);
 
     private static final String FETCH_TO_FILE = "spark.network.maxRemoteBlockSizeFetchToMem";
 
@@ -88,7 +92,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 new ArenaOptions(conf.memorySize(), conf.segmentSize(), 1, conf.exactLeakTracking()),
                 backing,
                 new SoftRegistrar());
-        transport = new MappedTransport(arena::regions, conf.mappedEnabled() ? backing.ownerDirectory() : null);
+        transport = openTransport(arena, conf.mappedEnabled() ? backing.ownerDirectory() : null);
         store = new MapOutputStore(arena, transport);
         files = new StockFiles(sparkConf, resolver, env.serializerManager());
         evictor = new Evictor(arena, store, files, counters, memoryWork, conf.highWaterMark());
@@ -130,6 +134,16 @@ final class ExecutorRuntime implements AutoCloseable {
                 conf.segmentSize());
     }
 
+    /** Without a lease file nothing can be shared; the shuffle works all the same, over Spark's block transfer. */
+    private static Transport openTransport(Arena arena, Path leaseDirectory) {
+        try {
+            return new MappedTransport(arena::regions, leaseDirectory);
+        } catch (UncheckedIOException e) {
+            LOG.warn("neighbours cannot map this executor's memory and read it over the network: {}", e.toString());
+            return new MappedTransport(arena::regions, null);
+        }
+    }
+
     /** A round that fails is logged; the next one comes all the same. */
     private void every(long periodMs, Runnable round) {
         Future<?> unused = timer.scheduleWithFixedDelay(
@@ -156,6 +170,9 @@ final class ExecutorRuntime implements AutoCloseable {
     }
 
     private static void removeTree(Path directory) {
+        if (directory == null) {
+            return;
+        }
         try (Stream<Path> tree = Files.walk(directory)) {
             for (Path path : (Iterable<Path>) tree.sorted(Comparator.reverseOrder())::iterator) {
                 Files.deleteIfExists(path);
@@ -214,20 +231,42 @@ final class ExecutorRuntime implements AutoCloseable {
         timer.shutdownNow();
         control.shutdownNow();
         memoryWork.shutdownNow();
-        peers.close();
-        List<Integer> held = store.shuffleIds();
-        for (int shuffleId : held) {
+        for (int shuffleId : store.shuffleIds()) {
             for (long mapId : store.remove(shuffleId)) {
                 files.remove(shuffleId, mapId);
             }
         }
-        transport.close();
-        try {
+        if (becomesIdle()) {
+            peers.close();
+            transport.close();
             arena.close();
-        } catch (LeakException e) {
-            LOG.warn("shuffle memory was still in use at shutdown: {}", e.getMessage());
+            backing.close();
+        } else {
+            // Spark ends an executor without waiting for its tasks. They hold addresses, so the memory goes with the
+            // process.
+            LOG.warn(
+                    "tasks still use shuffle memory at shutdown: it stays mapped until the process ends; {}",
+                    arena.statistics());
+            removeTree(backing.ownerDirectory());
         }
-        backing.close();
+        forgetExitHook();
+    }
+
+    private boolean becomesIdle() {
+        long deadline = System.nanoTime() + CLOSE_WAIT_NS;
+        while (isInUse() && System.nanoTime() < deadline) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            arena.reclaim();
+        }
+        return !isInUse();
+    }
+
+    private boolean isInUse() {
+        ArenaStatistics now = arena.statistics();
+        return now.leases() > 0 || now.quarantinedBytes() > 0 || peers.isInUse();
+    }
+
+    private void forgetExitHook() {
         if (removeFiles != null) {
             try {
                 Runtime.getRuntime().removeShutdownHook(removeFiles);

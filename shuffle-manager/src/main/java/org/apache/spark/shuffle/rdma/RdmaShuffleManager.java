@@ -52,6 +52,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final Set<FallbackReason> reported = EnumSet.noneOf(FallbackReason.class);
     private final Object lock = new Object();
     private ShuffleTotals totals;
+    private boolean stopped;
     private volatile ExecutorRuntime runtime;
 
     /**
@@ -78,7 +79,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
         ShuffleHandle sparkHandle = super.registerShuffle(shuffleId, dependency);
-        Optional<FallbackReason> fallback = FallbackReason.of(conf, rdma, dependency);
+        Optional<FallbackReason> fallback = FallbackReason.of(conf, rdma);
         if (fallback.isPresent()) {
             report(fallback.get(), shuffleId);
             return sparkHandle;
@@ -186,6 +187,9 @@ public class RdmaShuffleManager extends SortShuffleManager {
         ExecutorRuntime current = runtime;
         if (current == null) {
             synchronized (lock) {
+                if (stopped) {
+                    throw new IllegalStateException("the shuffle manager of this executor has been stopped");
+                }
                 if (runtime == null) {
                     runtime = new ExecutorRuntime(rdma, conf, SparkEnv.get(), resolver);
                     ShuffleMetricsSource.register(SparkEnv.get(), runtime);
@@ -223,6 +227,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         synchronized (lock) {
             current = runtime;
             runtime = null;
+            stopped = true;
             if (totals != null) {
                 LOG.info("shuffle summary of the application: {}", totals.value());
             }
