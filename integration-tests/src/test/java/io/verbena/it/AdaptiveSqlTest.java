@@ -42,7 +42,9 @@ class AdaptiveSqlTest {
     @AfterAll
     void close() {
         if (cluster != null) {
-            cluster.close();
+            try (Cluster closing = cluster) {
+                closing.assertNoFetchFailures();
+            }
         }
     }
 
@@ -66,8 +68,9 @@ class AdaptiveSqlTest {
                 .executedPlan();
         List<Long> dataSizes = new ArrayList<>();
         collectDataSizes(plan, dataSizes);
-        assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES)).as("%s", counted).isPositive();
-        assertThat(counted.of(ShuffleCounter.FETCH_FAILURES)).isZero();
+        assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES))
+                .as("%s", counted)
+                .isPositive();
         assertThat(counted.of(ShuffleCounter.READ_RETRIES)).isZero();
         return new Executed(rows, plan.toString(), dataSizes);
     }
@@ -119,7 +122,9 @@ class AdaptiveSqlTest {
                         .selectExpr("CASE WHEN id % 10 < 8 THEN 0 ELSE id % 50 END AS k", "id")
                         .join(cluster.sql().range(0, 50, 1, 2).selectExpr("id AS k", "id * 7 AS seven"), "k")
                         .selectExpr("count(*)", "sum(id)", "sum(seven)")));
-        assertThat(executed.plan()).contains("AQEShuffleRead coalesced and skewed").contains("skew=true");
+        assertThat(executed.plan())
+                .contains("AQEShuffleRead coalesced and skewed")
+                .contains("skew=true");
         long sevens = LongStream.range(0, ROWS)
                 .map(i -> i % 10 < 8 ? 0 : i % 50)
                 .map(k -> k * 7)

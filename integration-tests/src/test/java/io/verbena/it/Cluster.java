@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -146,20 +147,25 @@ final class Cluster implements AutoCloseable {
         }
     }
 
+    /** Asserts that no fetch was given up so far. Failed tasks count on their executor only, not in the driver's totals. */
+    void assertNoFetchFailures() {
+        assertThat(states())
+                .hasSize(executors)
+                .allSatisfy(state -> assertThat(state.counter(ShuffleCounter.FETCH_FAILURES))
+                        .as("failed fetches of %s", state)
+                        .isZero());
+    }
+
     /** Removes every shuffle and asserts that executors then hold no memory and no lease. */
     void assertNothingHeld() {
         List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
         assertThat(states).hasSize(executors).allSatisfy(state -> {
             assertThat(state.leases()).as("leases of %s", state).isZero();
-            assertThat(state.leasedBytes())
-                    .as("leased bytes of %s", state)
-                    .isZero();
+            assertThat(state.leasedBytes()).as("leased bytes of %s", state).isZero();
             assertThat(state.quarantinedBytes())
                     .as("quarantined bytes of %s", state)
                     .isZero();
-            assertThat(state.peerLeases())
-                    .as("leases on peers of %s", state)
-                    .isZero();
+            assertThat(state.peerLeases()).as("leases on peers of %s", state).isZero();
         });
     }
 
@@ -178,7 +184,7 @@ final class Cluster implements AutoCloseable {
         remove(sharedMemory);
     }
 
-    private static void remove(Path directory) {
+    static void remove(Path directory) {
         try (Stream<Path> tree = Files.walk(directory)) {
             for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(path);

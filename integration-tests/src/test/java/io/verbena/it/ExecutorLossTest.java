@@ -33,8 +33,10 @@ class ExecutorLossTest {
         try (Cluster cluster = Cluster.twoExecutors(
                 Cluster.OURS,
                 Cluster.settings(
-                        "spark.serializer", "org.apache.spark.serializer.KryoSerializer",
-                        "spark.shuffle.rdma.mapped.enabled", Boolean.toString(mapped)))) {
+                        "spark.serializer",
+                        "org.apache.spark.serializer.KryoSerializer",
+                        "spark.shuffle.rdma.mapped.enabled",
+                        Boolean.toString(mapped)))) {
             Signal calm = new Signal(Files.createDirectory(signals.resolve("calm")));
             calm.raise("go", "");
             long began = System.nanoTime();
@@ -51,7 +53,9 @@ class ExecutorLossTest {
             assertThat(ProcessHandle.current().descendants()).contains(process);
             assertThat(process.destroyForcibly()).isTrue();
             assertThat(process.onExit().get(30, TimeUnit.SECONDS).isAlive()).isFalse();
-            assertThat(filesOf(cluster, victim[0])).as("a killed process removes nothing").isEqualTo(files);
+            assertThat(filesOf(cluster, victim[0]))
+                    .as("a killed process removes nothing")
+                    .isEqualTo(files);
 
             began = System.nanoTime();
             signal.raise("go", "");
@@ -62,10 +66,10 @@ class ExecutorLossTest {
 
             // Spark has started another executor, whose first use of memory sweeps the directory.
             List<ExecutorProbe.State> states = cluster.states();
-            assertThat(states)
-                    .hasSize(2)
-                    .noneMatch(state -> state.executorId().equals(victim[0]));
-            assertThat(filesOf(cluster, victim[0])).as("files of the dead executor").isEmpty();
+            assertThat(states).hasSize(2).noneMatch(state -> state.executorId().equals(victim[0]));
+            assertThat(filesOf(cluster, victim[0]))
+                    .as("files of the dead executor")
+                    .isEmpty();
             Counted counted = Counted.fromNow();
             Signal afterwards = new Signal(Files.createDirectory(signals.resolve("afterwards")));
             afterwards.raise("go", "");

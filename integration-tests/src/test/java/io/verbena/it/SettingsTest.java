@@ -75,8 +75,7 @@ class SettingsTest {
     }
 
     private static void assertSums(Cluster cluster) {
-        Map<Integer, Integer> sums = cluster
-                .context()
+        Map<Integer, Integer> sums = cluster.context()
                 .parallelize(IntStream.range(0, 1000).boxed().toList(), 3)
                 .mapToPair(i -> new Tuple2<>(i % 10, i))
                 .reduceByKey(Integer::sum, 4)

@@ -66,14 +66,13 @@ class TaskFailureTest {
     @AfterEach
     void assertNothingHeld() {
         cluster.assertNothingHeld();
-        assertThat(cluster.states()).allSatisfy(state -> assertThat(state.leasedBytes()).isZero());
+        assertThat(cluster.states())
+                .allSatisfy(state -> assertThat(state.leasedBytes()).isZero());
     }
 
     /** A hundred bytes per record, so that a map task writes several runs. */
     private JavaPairRDD<Integer, String> pairs() {
-        return cluster.context()
-                .parallelize(EXPECTED, 4)
-                .mapToPair(i -> new Tuple2<>(i, i + "-" + "x".repeat(100)));
+        return cluster.context().parallelize(EXPECTED, 4).mapToPair(i -> new Tuple2<>(i, i + "-" + "x".repeat(100)));
     }
 
     private static int number(Tuple2<Integer, String> pair) {
@@ -137,8 +136,7 @@ class TaskFailureTest {
     @Test
     void shouldSurviveAMapTaskThatFailsHalfway() {
         Counted counted = Counted.fromNow();
-        List<Integer> numbers = pairs()
-                .mapPartitionsToPair(pairs -> failing(pairs, 900))
+        List<Integer> numbers = pairs().mapPartitionsToPair(pairs -> failing(pairs, 900))
                 .partitionBy(new HashPartitioner(5))
                 .map(TaskFailureTest::number)
                 .collect();
@@ -149,8 +147,7 @@ class TaskFailureTest {
     @Test
     void shouldSurviveAReduceTaskThatFailsHalfway() {
         Counted counted = Counted.fromNow();
-        List<Integer> numbers = pairs()
-                .partitionBy(new HashPartitioner(5))
+        List<Integer> numbers = pairs().partitionBy(new HashPartitioner(5))
                 .mapPartitions(pairs -> failing(pairs, 700), true)
                 .map(TaskFailureTest::number)
                 .collect();
@@ -188,10 +185,12 @@ class TaskFailureTest {
         signal.await(running, 2);
         assertThat(job.isDone()).isFalse();
         assertThat(job.cancel(true)).isTrue();
-        assertThatThrownBy(() -> job.get(60, TimeUnit.SECONDS)).isInstanceOfAny(
-                CancellationException.class, java.util.concurrent.ExecutionException.class);
+        assertThatThrownBy(() -> job.get(60, TimeUnit.SECONDS))
+                .isInstanceOfAny(CancellationException.class, java.util.concurrent.ExecutionException.class);
         // Another job runs as if nothing had been.
-        assertThat(sorted(pairs().partitionBy(new HashPartitioner(3)).map(TaskFailureTest::number).collect()))
+        assertThat(sorted(pairs().partitionBy(new HashPartitioner(3))
+                        .map(TaskFailureTest::number)
+                        .collect()))
                 .isEqualTo(EXPECTED);
     }
 
