@@ -35,8 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 class StandaloneTest {
     private final List<Process> processes = new ArrayList<>();
 
-    @TempDir
-    Path directory;
+    private Path directory;
 
     private Path sharedMemory;
     private Path jar;
@@ -44,7 +43,8 @@ class StandaloneTest {
     private String master;
 
     @BeforeAll
-    void start() throws IOException {
+    void start(@TempDir Path temporary) throws IOException {
+        directory = temporary;
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
         sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");

@@ -63,6 +63,8 @@ final class DriverMain {
             try (SparkSession session = SparkSession.builder()
                     .config("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                     .getOrCreate()) {
+                // Executors learn the level from this call only, not from the setting itself.
+                session.sparkContext().setLogLevel(session.conf().get("spark.log.level", "WARN"));
                 new DriverMain(session, in, out).serve();
             }
         }

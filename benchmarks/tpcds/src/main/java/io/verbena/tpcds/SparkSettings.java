@@ -27,6 +27,8 @@ final class SparkSettings {
     static Map<String, String> forGenerator(Path scratch) {
         Map<String, String> confs = machine("local[*]", scratch);
         confs.put("spark.app.name", "verbena-tpcds-generator");
+        // Sorting makes repartition repeatable when a task is retried; here a failure ends the job.
+        confs.put("spark.sql.execution.sortBeforeRepartition", "false");
         return confs;
     }
 
