@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -60,8 +61,9 @@ final class Cluster implements AutoCloseable {
     }
 
     private static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
+        Path sharedMemory = null;
         try {
-            Path sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
+            sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
             Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
             SparkConf conf = new SparkConf(false)
                     .setMaster(master)
@@ -73,7 +75,12 @@ final class Cluster implements AutoCloseable {
                     .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                     .set(
                             "spark.executor.extraJavaOptions",
-                            System.getProperty("spark.jvm.opens") + " -XX:+UseParallelGC")
+                            System.getProperty("spark.jvm.opens")
+                                    // Executors live for seconds: the second compiler costs more than it gives.
+                                    + " -XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+                    // Tasks start when all executors are there, so that every test has somebody to read from.
+                    .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+                    .set("spark.scheduler.maxRegisteredResourcesWaitingTime", "180s")
                     .set("spark.sql.shuffle.partitions", "8")
                     .set(
                             "spark.sql.warehouse.dir",
@@ -96,6 +103,9 @@ final class Cluster implements AutoCloseable {
             return new Cluster(session, executors, manager.equals(OURS), sharedMemory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } catch (RuntimeException | Error e) {
+            remove(sharedMemory);
+            throw e;
         }
     }
 
@@ -137,23 +147,33 @@ final class Cluster implements AutoCloseable {
         }
     }
 
+    /** Asserts that no fetch was given up so far. Failed tasks count on their executor only, not in the driver's totals. */
+    void assertNoFetchFailures() {
+        assertThat(states())
+                .hasSize(executors)
+                .allSatisfy(state -> assertThat(state.counter(ShuffleCounter.FETCH_FAILURES))
+                        .as("failed fetches of %s", state)
+                        .isZero());
+    }
+
+    /** Removes every shuffle and asserts that executors then hold no memory and no lease. */
+    void assertNothingHeld() {
+        List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
+        assertThat(states).hasSize(executors).allSatisfy(state -> {
+            assertThat(state.leases()).as("leases of %s", state).isZero();
+            assertThat(state.leasedBytes()).as("leased bytes of %s", state).isZero();
+            assertThat(state.quarantinedBytes())
+                    .as("quarantined bytes of %s", state)
+                    .isZero();
+            assertThat(state.peerLeases()).as("leases on peers of %s", state).isZero();
+        });
+    }
+
     @Override
     public void close() {
         try {
             if (ours && !session.sparkContext().isStopped()) {
-                List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
-                assertThat(states).hasSize(executors).allSatisfy(state -> {
-                    assertThat(state.leases()).as("leases of %s", state).isZero();
-                    assertThat(state.leasedBytes())
-                            .as("leased bytes of %s", state)
-                            .isZero();
-                    assertThat(state.quarantinedBytes())
-                            .as("quarantined bytes of %s", state)
-                            .isZero();
-                    assertThat(state.peerLeases())
-                            .as("leases on peers of %s", state)
-                            .isZero();
-                });
+                assertNothingHeld();
             }
         } finally {
             session.stop();
@@ -164,7 +184,7 @@ final class Cluster implements AutoCloseable {
         remove(sharedMemory);
     }
 
-    private static void remove(Path directory) {
+    static void remove(Path directory) {
         try (Stream<Path> tree = Files.walk(directory)) {
             for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
                 Files.deleteIfExists(path);

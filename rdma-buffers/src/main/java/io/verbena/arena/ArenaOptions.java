@@ -8,7 +8,7 @@ import io.verbena.memory.Segment;
  * @param budgetBytes strict bound on the memory in segments, in bytes: leased, quarantined and free together
  * @param segmentBytes size of a segment and so of the largest lease, in bytes
  * @param growthSegments how many segments a growth asks for at once (the size of a registration batch)
- * @param exactLeakTracking record the caller's stack frame of every lease (about 1 microsecond each)
+ * @param exactLeakTracking record the caller's stack frame of every lease (a walk of the stack: microseconds each, so for tests and for hunting leaks)
  */
 public record ArenaOptions(long budgetBytes, long segmentBytes, int growthSegments, boolean exactLeakTracking) {
     /** Checks the ranges. */

@@ -1,6 +1,7 @@
 package io.verbena.memory;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Path;
 import java.util.List;
 import org.slf4j.Logger;
@@ -40,7 +41,8 @@ final class ChainedBacking implements SegmentBacking {
             try {
                 return chain.get(tried).allocate(id, bytes);
             } catch (BackingException e) {
-                if (tried == chain.size() - 1) {
+                // An interrupted task says nothing about the memory.
+                if (tried == chain.size() - 1 || e.getCause() instanceof ClosedByInterruptException) {
                     throw e;
                 }
                 demote(tried, e);

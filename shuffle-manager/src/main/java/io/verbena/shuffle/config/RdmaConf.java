@@ -119,9 +119,12 @@ public final class RdmaConf {
             .doc("Read the outputs of executors on the same host by mapping their segments."));
 
     private static final ConfigKey<Long> FETCH_TIMEOUT = declare(ConfigKey.millis("fetch.timeout", "1s", "1h")
-            .defaultValue("120s")
+            .defaultValue("10min")
             .since("0.1.0")
-            .doc("How long a reader waits for a peer before the fetch fails and Spark retries the stage."));
+            .doc(
+                    "How long a reader waits for peers in all before the fetch fails and Spark runs the stage again. A last resort:"
+                            + " lost connections are noticed and retried by Spark's transfer long before"
+                            + " (spark.shuffle.io.maxRetries, spark.network.timeout)."));
 
     private static final ConfigKey<Long> MAX_BYTES_IN_FLIGHT =
             declare(ConfigKey.bytes("fetch.maxBytesInFlight", "1m", "1g")

@@ -201,6 +201,11 @@ public final class RunImage {
         return bytes.clear().slice((int) sliceOffset(partition), (int) sliceLength(partition));
     }
 
+    /** A buffer over the whole image, for use by absolute positions. */
+    public ByteBuffer whole() {
+        return bytes.duplicate().clear();
+    }
+
     /**
      * Compares a slice with its checksum. The index is compared too, as far as this slice needs it: it was checked when the image
      * was opened, which may be long ago, and a start that has changed since could make the slice look empty.

@@ -1,5 +1,7 @@
 package io.verbena.shuffle.reader;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
 import io.verbena.memory.OffHeap;
 import io.verbena.shuffle.metadata.BlockFrame;
 import io.verbena.shuffle.metadata.BlockLayout;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.Checksum;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NettyManagedBuffer;
 import org.apache.spark.network.util.LimitedInputStream;
 
 /**
@@ -26,33 +29,57 @@ final class FrameSource implements BlockSource {
 
     private final MapRef ref;
     private final ManagedBuffer buffer;
+    private final List<InputStream> streams = new ArrayList<>();
     private final InputStream in;
+    private final long size;
     private final BlockFrame frame;
     private int next;
     private long position;
-    private final List<InputStream> streams = new ArrayList<>();
     private boolean closed;
 
     /** Reads the head. If that fails the caller still owns the buffer. */
     FrameSource(MapRef ref, ManagedBuffer buffer) throws IOException {
         this.ref = ref;
         this.buffer = buffer;
-        this.in = buffer.createInputStream();
-        this.frame = BlockFrame.decode(in, ref.startReduceId(), ref.endReduceId());
+        this.size = buffer.size();
+        this.in = open(0);
+        try {
+            this.frame = decode();
+        } catch (IOException | RuntimeException e) {
+            in.close();
+            throw e;
+        }
         this.position = frame.headLength();
-        long total = position;
-        for (BlockFrame.Entry entry : frame.entries()) {
+    }
+
+    private BlockFrame decode() throws IOException {
+        BlockFrame head = BlockFrame.decode(in, ref.startReduceId(), ref.endReduceId());
+        long total = head.headLength();
+        for (BlockFrame.Entry entry : head.entries()) {
             total += entry.length();
         }
-        if (total != buffer.size()) {
+        if (total != size) {
             throw new CorruptMetadataException(
-                    "block frame is cut or padded: sizeBytes=" + buffer.size() + ", announcedBytes=" + total);
+                    "block frame is cut or padded: sizeBytes=" + size + ", announcedBytes=" + total);
         }
+        return head;
+    }
+
+    /** Opens the frame from an offset on. */
+    private InputStream open(long offset) throws IOException {
+        // A stream from a Netty buffer itself moves the buffer's own reader index: its size shrinks, and a second
+        // stream begins
+        // where the first one is. A duplicate has an index of its own.
+        InputStream stream = buffer instanceof NettyManagedBuffer
+                ? new ByteBufInputStream((ByteBuf) buffer.convertToNetty(), true)
+                : buffer.createInputStream();
+        stream.skipNBytes(offset);
+        return stream;
     }
 
     /** Bytes of all slices. */
     long bytes() {
-        return buffer.size() - frame.headLength();
+        return size - frame.headLength();
     }
 
     @Override
@@ -107,9 +134,7 @@ final class FrameSource implements BlockSource {
     }
 
     private InputStream openAt(long offset, long length) throws IOException {
-        InputStream again = buffer.createInputStream();
-        again.skipNBytes(offset);
-        return new LimitedInputStream(again, length);
+        return new LimitedInputStream(open(offset), length);
     }
 
     @Override

@@ -29,6 +29,8 @@ final class Peer implements AutoCloseable {
     private final ShuffleCounters counters;
     private final long timeoutMs;
 
+    private volatile long lastUsedNs = System.nanoTime();
+
     @GuardedBy("this")
     private RemoteMemory memory;
 
@@ -108,6 +110,15 @@ final class Peer implements AutoCloseable {
 
     void refreshMemory(RemoteMemory connected) throws IOException, InterruptedException {
         connected.refresh(client.fetchMessage(id, ReservedBlocks.endpoint(), timeoutMs));
+    }
+
+    void touch() {
+        lastUsedNs = System.nanoTime();
+    }
+
+    /** True when no shuffle has been opened for that long. */
+    boolean isIdle(long idleNs) {
+        return System.nanoTime() - lastUsedNs >= idleNs;
     }
 
     @Override

@@ -10,7 +10,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import org.apache.spark.storage.BlockManagerId;
 
@@ -19,19 +18,24 @@ import org.apache.spark.storage.BlockManagerId;
  * fetched once per pair of executors.
  *
  * <p>Lifetime: {@link #acquire} counts a user of (peer, shuffle) up, {@link #release} down. An unused one keeps its lease for a
- * short while, for the next task, and is closed by {@link #closeIdle} or {@link #forget}. Peers stay connected until
- * {@link #close}: their mappings are valid even after they die.
+ * short while, for the next task, and is closed by {@link #closeIdle} or {@link #forget}. Peers stay connected a while longer:
+ * their mappings are valid even after they die.
  *
  * <p>Threads: any. {@code lock} guards the table and is never held across a wait.
  */
 public final class PeerRegistry implements AutoCloseable {
+    /** A connection costs a round trip and a mapping, so it outlives the leases on single shuffles by this much. */
+    private static final long PEER_IDLE_FACTOR = 15;
+
     private final Transport transport;
     private final BlockClient client;
     private final ShuffleCounters counters;
     private final ExecutorService background;
     private final long timeoutMs;
-    private final Map<BlockManagerId, Peer> peers = new ConcurrentHashMap<>();
     private final Object lock = new Object();
+
+    @GuardedBy("lock")
+    private final Map<BlockManagerId, Peer> peers = new HashMap<>();
 
     @GuardedBy("lock")
     private final Map<Key, Use> uses = new HashMap<>();
@@ -72,6 +76,7 @@ public final class PeerRegistry implements AutoCloseable {
 
     Use acquire(BlockManagerId id, int shuffleId) {
         Use use;
+        Peer peer;
         synchronized (lock) {
             Key key = new Key(id, shuffleId);
             Use known = uses.get(key);
@@ -81,8 +86,9 @@ public final class PeerRegistry implements AutoCloseable {
             }
             use = new Use(key, new CompletableFuture<>());
             uses.put(key, use);
+            peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
+            peer.touch();
         }
-        Peer peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
         // Outside the lock: when the pool is full this thread does the work itself, and it waits for the peer.
         background.execute(() -> open(peer, shuffleId, use.shuffle));
         return use;
@@ -106,9 +112,33 @@ public final class PeerRegistry implements AutoCloseable {
         }
     }
 
-    /** Ends leases that no task has used for that long; called from time to time in the background. */
+    /**
+     * Ends leases that no task has used for that long, and gives up the memory of neighbours that no shuffle is read from:
+     * mappings keep memory alive that its owner has freed. Called from time to time in the background.
+     */
     public void closeIdle(long idleNs) {
         closeAll(take(use -> System.nanoTime() - use.idleSinceNs >= idleNs));
+        List<Peer> unused = new ArrayList<>();
+        synchronized (lock) {
+            for (Iterator<Map.Entry<BlockManagerId, Peer>> all =
+                            peers.entrySet().iterator();
+                    all.hasNext(); ) {
+                Map.Entry<BlockManagerId, Peer> peer = all.next();
+                if (uses.keySet().stream().noneMatch(key -> key.peer.equals(peer.getKey()))
+                        && peer.getValue().isIdle(PEER_IDLE_FACTOR * idleNs)) {
+                    all.remove();
+                    unused.add(peer.getValue());
+                }
+            }
+        }
+        unused.forEach(Peer::close);
+    }
+
+    /** True when a task reads from a neighbour's memory now. */
+    public boolean isInUse() {
+        synchronized (lock) {
+            return uses.values().stream().anyMatch(use -> use.users > 0);
+        }
     }
 
     /** Ends unused leases on a shuffle that Spark has removed. */
@@ -150,12 +180,14 @@ public final class PeerRegistry implements AutoCloseable {
     @Override
     public void close() {
         List<Use> all;
+        List<Peer> connected;
         synchronized (lock) {
             all = new ArrayList<>(uses.values());
             uses.clear();
+            connected = new ArrayList<>(peers.values());
+            peers.clear();
         }
         closeAll(all);
-        peers.values().forEach(Peer::close);
-        peers.clear();
+        connected.forEach(Peer::close);
     }
 }

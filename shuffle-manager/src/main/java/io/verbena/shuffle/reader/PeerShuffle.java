@@ -1,6 +1,5 @@
 package io.verbena.shuffle.reader;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metadata.RunLocation;
@@ -10,7 +9,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One shuffle's map outputs in one neighbour's memory, as this executor knows them: the directory, and run images whose index
@@ -29,8 +30,10 @@ final class PeerShuffle {
     private final Map<Long, List<RunImage>> images = new ConcurrentHashMap<>();
     private volatile MapOutputDirectory directory;
 
-    @GuardedBy("this")
-    private long refreshes;
+    /** Map outputs that a refresh did not bring: migrated here from elsewhere, so served from a file. */
+    private final Set<Long> absent = ConcurrentHashMap.newKeySet();
+
+    private final AtomicLong refreshes = new AtomicLong();
 
     /** Takes over the lease. */
     PeerShuffle(Peer peer, int shuffleId, RemoteMemory memory, ReadLease lease, MapOutputDirectory directory) {
@@ -42,8 +45,8 @@ final class PeerShuffle {
     }
 
     /** A number that changes with every refresh; see {@link #find}. */
-    synchronized long generation() {
-        return refreshes;
+    long generation() {
+        return refreshes.get();
     }
 
     /**
@@ -53,14 +56,17 @@ final class PeerShuffle {
      */
     MapOutputDirectory.Entry find(long mapId, long generation) throws IOException, InterruptedException {
         MapOutputDirectory.Entry entry = directory.outputs().get(mapId);
-        if (entry == null) {
+        if (entry == null && !absent.contains(mapId)) {
             synchronized (this) {
-                if (refreshes == generation) {
+                if (refreshes.get() == generation) {
                     directory = peer.fetchDirectory(shuffleId);
-                    refreshes++;
+                    refreshes.incrementAndGet();
                 }
             }
             entry = directory.outputs().get(mapId);
+            if (entry == null) {
+                absent.add(mapId);
+            }
         }
         return entry;
     }

@@ -3,29 +3,32 @@ package io.verbena.shuffle.reader;
 import io.verbena.shuffle.metadata.BlockLayout;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.ShuffleBlockId;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Records of all sources of a reduce task, in the order the sources come. Plain records of any number of map outputs are decoded
+ * Records of all sources of a reduce task, in the order the sources come. Plain records of neighbouring map outputs are decoded
  * by one stream; rows are handed out pointing at the memory they lie in.
  *
  * <p>Threads: confined to the reduce task.
  */
 final class RecordDecoder extends AbstractIterator<Object> {
+    /** Records between two reports to Spark's metrics, which the UI shows while the task runs. */
+    private static final int REPORT_EVERY = 1024;
+
     private final SourceQueue sources;
     private final SerializerInstance serializer;
     private final SerializerManager wrapping;
     private final RowCursor rows;
     private final int shuffleId;
-    private final Deque<BlockSource> putBack = new ArrayDeque<>();
+    private final ShuffleReadMetricsReporter metrics;
+    private BlockSource ahead;
     private Iterator<?> current = scala.collection.Iterator$.MODULE$.empty();
-    private long records;
+    private long unreported;
 
     /**
      * Creates the decoder.
@@ -37,54 +40,61 @@ final class RecordDecoder extends AbstractIterator<Object> {
             SerializerInstance serializer,
             SerializerManager wrapping,
             RowCursor rows,
-            int shuffleId) {
+            int shuffleId,
+            ShuffleReadMetricsReporter metrics) {
         this.sources = sources;
         this.serializer = serializer;
         this.wrapping = wrapping;
         this.rows = rows;
         this.shuffleId = shuffleId;
-    }
-
-    /** Records handed out so far. */
-    long records() {
-        return records;
+        this.metrics = metrics;
     }
 
     @Override
     public boolean hasNext() {
-        while (!current.hasNext()) {
+        return current.hasNext() || advance();
+    }
+
+    private boolean advance() {
+        do {
+            report();
             BlockSource source = nextSource();
             if (source == null) {
                 return false;
             }
             current = decode(source);
-        }
+        } while (!current.hasNext());
         return true;
     }
 
     @Override
     public Object next() {
-        if (!hasNext()) {
-            throw new java.util.NoSuchElementException("no more records");
+        Object record = current.next();
+        if (++unreported == REPORT_EVERY) {
+            report();
         }
-        records++;
-        return current.next();
+        return record;
+    }
+
+    /** Tells Spark of the records read since the last report. */
+    void report() {
+        metrics.incRecordsRead(unreported);
+        unreported = 0;
     }
 
     private BlockSource nextSource() {
-        BlockSource source = putBack.poll();
-        return source != null ? source : sources.next();
+        BlockSource source = ahead != null ? ahead : sources.next();
+        ahead = null;
+        return source;
     }
 
-    /** The next source if it has the layout; another one is kept for later. */
+    /** The next source if it has the layout; another one ends the stream and is decoded next. */
     private BlockSource nextOf(BlockLayout layout) {
-        for (BlockSource source = sources.next(); source != null; source = sources.next()) {
-            if (source.layout() == layout) {
-                return source;
-            }
-            putBack.add(source);
+        ahead = sources.next();
+        if (ahead == null || ahead.layout() != layout) {
+            return null;
         }
-        return null;
+        return nextSource();
     }
 
     private Iterator<?> decode(BlockSource source) {
@@ -108,7 +118,7 @@ final class RecordDecoder extends AbstractIterator<Object> {
         Slice next();
     }
 
-    /** All plain slices: of this source and of every other one of layout RECORDS that is still to come. */
+    /** All plain slices: of this source and of those of layout RECORDS that come right behind it. */
     private final class PlainSlices implements Slices {
         private BlockSource source;
 

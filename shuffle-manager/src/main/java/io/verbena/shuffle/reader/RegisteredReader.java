@@ -69,16 +69,22 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
     public Iterator<Product2<K, C>> read() {
         int shuffleId = dependency.shuffleId();
         FetchPlan plan = FetchPlan.of(tracker, shuffleId, startMapIndex, endMapIndex, startPartition, endPartition);
-        SourceQueue sources = new SourceQueue(
-                resources, shuffleId, dependency.partitioner().numPartitions(), plan, metrics, counters);
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> sources.close());
+        SourceQueue sources =
+                new SourceQueue(resources, shuffleId, dependency.partitioner().numPartitions(), metrics, counters);
         RecordDecoder records = new RecordDecoder(
                 sources,
                 dependency.serializer().newInstance(),
                 resources.serializers(),
                 rowFields < 0 ? null : new RowCursor(rowFields),
-                shuffleId);
-        Iterator input = new InterruptibleIterator(context, new Counted(records));
+                shuffleId,
+                metrics);
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> {
+            sources.close();
+            records.report();
+            context.taskMetrics().mergeShuffleReadMetrics();
+        });
+        sources.start(plan);
+        Iterator input = new InterruptibleIterator(context, new Merging(records));
         Iterator<Product2<K, C>> result = aggregated(input);
         if (dependency.keyOrdering().isDefined()) {
             result = SparkSeam.<K, C>sorterByKey(
@@ -100,14 +106,12 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
                 : aggregator.combineValuesByKey(input, context);
     }
 
-    /** Reports the records read, in one sum at the end, or when the task ends before the last record. */
-    private final class Counted extends AbstractIterator<Object> {
+    /** Puts what was read into the task's metrics as soon as there is no more. */
+    private final class Merging extends AbstractIterator<Object> {
         private final RecordDecoder records;
-        private long reported;
 
-        Counted(RecordDecoder records) {
+        Merging(RecordDecoder records) {
             this.records = records;
-            context.addTaskCompletionListener((TaskCompletionListener) ended -> report());
         }
 
         @Override
@@ -115,19 +119,13 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
             if (records.hasNext()) {
                 return true;
             }
-            report();
+            context.taskMetrics().mergeShuffleReadMetrics();
             return false;
         }
 
         @Override
         public Object next() {
             return records.next();
-        }
-
-        private void report() {
-            metrics.incRecordsRead(records.records() - reported);
-            reported = records.records();
-            context.taskMetrics().mergeShuffleReadMetrics();
         }
     }
 }

@@ -56,7 +56,7 @@ final class RowCursor {
 
         @Override
         public Object next() {
-            if (!hasNext()) {
+            if (position >= end && !hasNext()) {
                 throw new java.util.NoSuchElementException("no more rows");
             }
             int length = (int) (base == null ? OffHeap.getLong(position) : OffHeap.getLong(base, position));

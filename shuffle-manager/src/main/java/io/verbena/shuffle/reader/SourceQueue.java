@@ -5,14 +5,17 @@ import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.resolver.MapOutput;
 import io.verbena.transport.ReadLease;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -20,6 +23,7 @@ import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.unsafe.Platform;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +39,9 @@ import org.slf4j.LoggerFactory;
 final class SourceQueue {
     private static final Logger LOG = LoggerFactory.getLogger(SourceQueue.class);
 
+    /** How long to wait for an answer before looking whether a peer has become readable in place. */
+    private static final long PEER_POLL_MS = 20;
+
     private final ReaderResources resources;
     private final int shuffleId;
     private final int partitions;
@@ -45,19 +52,21 @@ final class SourceQueue {
     private final Deque<PendingPeer> pending = new ArrayDeque<>();
     private final Deque<InPlace> mapped = new ArrayDeque<>();
     private final List<PeerRegistry.Use> uses = new ArrayList<>();
-    private final Set<BlockSource> open = new LinkedHashSet<>();
+    private final Set<BlockSource> open = ConcurrentHashMap.newKeySet();
+    private final Set<MapRef> askedAgain = new HashSet<>();
     private ReadLease selfLease;
-    private boolean closed;
+    private long startedNs;
+    private volatile boolean closed;
 
     private record PendingPeer(PeerRegistry.Use use, List<MapRef> refs) {}
 
     private record InPlace(MapRef ref, PeerShuffle shuffle, MapOutputDirectory.Entry entry) {}
 
+    /** Creates an empty queue; {@link #start} fills it, once {@link #close} is sure to be called. */
     SourceQueue(
             ReaderResources resources,
             int shuffleId,
             int partitions,
-            FetchPlan plan,
             ShuffleReadMetricsReporter metrics,
             CounterSink counters) {
         this.resources = resources;
@@ -71,9 +80,17 @@ final class SourceQueue {
                 resources.maxBytesInFlight(),
                 resources.maxBytesToMemory(),
                 resources.tempFiles());
+    }
+
+    /** Takes leases and asks peers; does not wait for them. */
+    void start(FetchPlan plan) {
+        startedNs = System.nanoTime();
         for (Map.Entry<BlockManagerId, List<MapRef>> location :
                 plan.byLocation().entrySet()) {
             if (location.getKey().executorId().equals(resources.executorId())) {
+                if (selfLease == null) {
+                    selfLease = resources.store().lease(shuffleId);
+                }
                 self.addAll(location.getValue());
             } else if (resources.peers() == null) {
                 fetcher.add(location.getValue());
@@ -83,9 +100,6 @@ final class SourceQueue {
                 pending.add(new PendingPeer(use, location.getValue()));
             }
         }
-        if (!self.isEmpty()) {
-            selfLease = resources.store().lease(shuffleId);
-        }
         fetcher.send();
     }
 
@@ -93,19 +107,19 @@ final class SourceQueue {
     BlockSource next() {
         try {
             while (true) {
+                requireOpen();
                 resolveFinishedPeers();
-                BlockSource source;
+                BlockSource source = null;
                 if (!self.isEmpty()) {
                     source = openSelf(self.poll());
                 } else if (!mapped.isEmpty()) {
                     source = openInPlace(mapped.poll());
+                } else if (!fetcher.isDone()) {
+                    source = openAnswer();
                 } else if (!pending.isEmpty()) {
                     resolve(pending.poll());
-                    continue;
-                } else if (fetcher.isDone()) {
-                    return null;
                 } else {
-                    source = openAnswer();
+                    return null;
                 }
                 if (source != null) {
                     open.add(source);
@@ -113,21 +127,60 @@ final class SourceQueue {
                 }
             }
         } catch (InterruptedException e) {
-            throw Sneaky.raise(e);
+            throw raise(e);
         }
     }
 
     /** Returns the source's next slice; after the last one closes it and returns {@code null}. */
     Slice nextSlice(BlockSource source) {
+        requireOpen();
         try {
             Slice slice = source.next();
             if (slice == null) {
-                source.close();
                 open.remove(source);
+                source.close();
+            } else if (slice.large() != null) {
+                InputStream guarded = new GuardedStream(slice.large(), source.ref());
+                return new Slice(null, 0, slice.length(), slice.reduceId(), guarded);
             }
             return slice;
         } catch (IOException e) {
             throw fail(source.ref(), e);
+        }
+    }
+
+    /** A thread that outlives its task (the feeder of a pipe, say) must not read memory whose lease has ended. */
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("shuffle " + shuffleId + " is read after the end of its task");
+        }
+    }
+
+    /** A large slice is read while it is decoded; that its file cannot be read is a failed fetch all the same. */
+    private final class GuardedStream extends FilterInputStream {
+        private final MapRef ref;
+
+        GuardedStream(InputStream in, MapRef ref) {
+            super(in);
+            this.ref = ref;
+        }
+
+        @Override
+        public int read() {
+            try {
+                return super.read();
+            } catch (IOException e) {
+                throw fail(ref, e);
+            }
+        }
+
+        @Override
+        public int read(byte[] target, int offset, int length) {
+            try {
+                return super.read(target, offset, length);
+            } catch (IOException e) {
+                throw fail(ref, e);
+            }
         }
     }
 
@@ -173,19 +226,27 @@ final class SourceQueue {
     private PeerShuffle await(PendingPeer peer) throws IOException, InterruptedException {
         long began = System.nanoTime();
         try {
-            // The parts of opening a peer have this deadline each; together they are three.
-            return peer.use().shuffle().get(3 * resources.fetchTimeoutMs(), TimeUnit.MILLISECONDS);
+            return peer.use().shuffle().get(leftMs(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            Throwable cause = e.getCause();
-            throw cause instanceof IOException io ? io : new IOException(cause);
+            if (e.getCause() instanceof IOException io) {
+                throw io;
+            }
+            // Not a lost block: a fault of this executor fails the task, not the map output.
+            throw raise(e.getCause());
         } catch (TimeoutException e) {
             throw new IOException(
                     BlockClient.name(peer.refs().get(0).location()) + " did not answer within "
-                            + 3 * resources.fetchTimeoutMs() + " ms",
+                            + resources.fetchTimeoutMs()
+                            + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
                     e);
         } finally {
             waited(began);
         }
+    }
+
+    /** What is left of the time in which peers must have answered, counted from the start of the task's reading. */
+    private long leftMs() {
+        return Math.max(1, resources.fetchTimeoutMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
     }
 
     private void waited(long beganNs) {
@@ -232,10 +293,17 @@ final class SourceQueue {
         }
     }
 
+    /** Waits for an answer, briefly while peers may still become readable in place; {@code null} if there is nothing yet. */
     private BlockSource openAnswer() throws InterruptedException {
         long began = System.nanoTime();
-        FrameFetcher.Answer answer = fetcher.take(resources.fetchTimeoutMs());
+        FrameFetcher.Answer answer = fetcher.take(pending.isEmpty() ? resources.fetchTimeoutMs() : PEER_POLL_MS);
         waited(began);
+        if (answer == null && !pending.isEmpty()) {
+            if (System.nanoTime() - startedNs > TimeUnit.MILLISECONDS.toNanos(resources.fetchTimeoutMs())) {
+                resolve(pending.poll());
+            }
+            return null;
+        }
         if (answer == null) {
             MapRef ref = fetcher.anyUnanswered();
             throw fail(
@@ -245,18 +313,40 @@ final class SourceQueue {
                             + " ms; if peers are only slow, raise spark.shuffle.rdma.fetch.timeout"));
         }
         if (answer.failure() != null) {
+            // Spark's transfer has retried what can be; a lack of direct memory here is not the peer's fault.
+            if (answer.failure() instanceof OutOfMemoryError) {
+                return again(answer.ref(), answer.failure());
+            }
             throw fail(answer.ref(), answer.failure());
         }
+        FrameSource source;
         try {
-            FrameSource source = new FrameSource(answer.ref(), answer.buffer());
-            metrics.incRemoteBlocksFetched(1);
-            metrics.incRemoteBytesRead(source.bytes());
-            counters.add(ShuffleCounter.READ_NETTY_BYTES, source.bytes());
-            return source;
+            source = new FrameSource(answer.ref(), answer.buffer());
         } catch (IOException e) {
             answer.buffer().release();
-            throw fail(answer.ref(), e);
+            return again(answer.ref(), e);
         }
+        metrics.incRemoteBlocksFetched(1);
+        metrics.incRemoteBytesRead(source.bytes());
+        counters.add(ShuffleCounter.READ_NETTY_BYTES, source.bytes());
+        return source;
+    }
+
+    /** Asks once more for a map output whose answer was of no use; fails at the second time. */
+    private BlockSource again(MapRef ref, Throwable cause) {
+        if (!askedAgain.add(ref)) {
+            throw fail(ref, cause);
+        }
+        counters.add(ShuffleCounter.READ_RETRIES, 1);
+        LOG.warn(
+                "map output is fetched again: {}, shuffleId={}, mapId={}: {}",
+                BlockClient.name(ref.location()),
+                shuffleId,
+                ref.mapId(),
+                cause.toString());
+        fetcher.add(List.of(ref));
+        fetcher.send();
+        return null;
     }
 
     private void local(long bytes, ShuffleCounter counter) {
@@ -270,8 +360,14 @@ final class SourceQueue {
         counters.add(ShuffleCounter.FETCH_FAILURES, 1);
         String message = "fetch of shuffle_" + shuffleId + "_" + ref.mapId() + "_" + ref.startReduceId() + " from "
                 + BlockClient.name(ref.location()) + " failed: " + cause.getMessage();
-        return Sneaky.raise(new FetchFailedException(
+        return raise(new FetchFailedException(
                 ref.location(), shuffleId, ref.mapId(), ref.mapIndex(), ref.startReduceId(), message, cause));
+    }
+
+    /** Throws a checked exception that Scala's world expects; declared to return so that callers can write {@code throw}. */
+    private static RuntimeException raise(Throwable e) {
+        Platform.throwException(e);
+        return new IllegalStateException(e);
     }
 
     /** Ends everything this task holds; once, whatever has been read. */
@@ -280,12 +376,20 @@ final class SourceQueue {
             return;
         }
         closed = true;
-        open.forEach(BlockSource::close);
-        open.clear();
-        fetcher.close();
-        uses.forEach(use -> resources.peers().release(use));
+        Deque<Runnable> steps = new ArrayDeque<>();
+        open.forEach(source -> steps.add(source::close));
+        steps.add(fetcher::close);
+        uses.forEach(use -> steps.add(() -> resources.peers().release(use)));
         if (selfLease != null) {
-            selfLease.close();
+            steps.add(selfLease::close);
         }
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (RuntimeException e) {
+                LOG.warn("cannot end a part of reading shuffle {}: {}", shuffleId, e.toString(), e);
+            }
+        }
+        open.clear();
     }
 }

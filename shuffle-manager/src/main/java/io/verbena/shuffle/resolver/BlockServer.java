@@ -87,10 +87,14 @@ public final class BlockServer {
             throws IOException {
         FrameBuffer.Builder frame = new FrameBuffer.Builder(output.layout(), ChecksumKind.CRC32C);
         List<RunImage> runs = output.open();
+        List<ByteBuffer> images = runs.stream().map(RunImage::whole).toList();
         for (int p = startReduceId; p < endReduceId; p++) {
-            for (RunImage run : runs) {
+            for (int i = 0; i < runs.size(); i++) {
+                RunImage run = runs.get(i);
                 if (run.sliceLength(p) > 0) {
-                    frame.add(p, run.sliceCrc(p) & 0xffffffffL, new FramePart.Memory(run.slice(p)));
+                    FramePart slice =
+                            new FramePart.Memory(images.get(i), (int) run.sliceOffset(p), (int) run.sliceLength(p));
+                    frame.add(p, run.sliceCrc(p) & 0xffffffffL, slice);
                 } else {
                     // The reader verifies what it gets; that there is nothing to get is verified here.
                     run.verify(p);

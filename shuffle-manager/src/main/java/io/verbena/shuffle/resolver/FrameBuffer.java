@@ -1,5 +1,6 @@
 package io.verbena.shuffle.resolver;
 
+import io.netty.handler.stream.ChunkedStream;
 import io.verbena.shuffle.metadata.BlockFrame;
 import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
 import io.verbena.shuffle.metadata.BlockLayout;
@@ -22,6 +23,9 @@ import org.apache.spark.network.util.AbstractFileRegion;
  * that keeps the memory from being reused. Threads: counts are atomic; contents are immutable.
  */
 public final class FrameBuffer extends ManagedBuffer {
+    /** Small parts are joined up to this size; about four times what one socket write takes at once. */
+    private static final int GATHER_BYTES = 256 << 10;
+
     private final List<FramePart> parts;
     private final long size;
     private final ReadLease lease;
@@ -51,7 +55,13 @@ public final class FrameBuffer extends ManagedBuffer {
 
         void add(int reduceId, long checksum, FramePart part) {
             entries.add(new BlockFrame.Entry(reduceId, part.length(), checksum));
-            parts.add(part);
+            FramePart joined =
+                    parts.isEmpty() ? null : parts.get(parts.size() - 1).join(part);
+            if (joined != null) {
+                parts.set(parts.size() - 1, joined);
+            } else {
+                parts.add(part);
+            }
         }
 
         FrameBuffer build(ReadLease lease) {
@@ -111,7 +121,7 @@ public final class FrameBuffer extends ManagedBuffer {
 
     /** Abstract from Spark 4.0 on: encrypted channels cannot take a file region. */
     public Object convertToNettyForSsl() {
-        return createInputStream();
+        return new ChunkedStream(createInputStream(), GATHER_BYTES);
     }
 
     /** Spark's message wrapper releases the buffer itself, so the region owns nothing. */
@@ -133,19 +143,46 @@ public final class FrameBuffer extends ManagedBuffer {
             return size;
         }
 
+        /** The part that holds {@code partStart}; Spark asks for positions in ascending order. */
+        private int part;
+
+        private long partStart;
+
         @Override
         public long transferTo(WritableByteChannel target, long position) throws IOException {
-            long start = 0;
-            for (FramePart part : parts) {
-                if (position < start + part.length()) {
-                    long skip = position - start;
-                    long written = part.transfer(target, skip, part.length() - skip);
-                    transferred += written;
-                    return written;
-                }
-                start += part.length();
+            if (position < partStart) {
+                part = 0;
+                partStart = 0;
             }
-            return 0;
+            while (part < parts.size()
+                    && position >= partStart + parts.get(part).length()) {
+                partStart += parts.get(part++).length();
+            }
+            if (part == parts.size()) {
+                return 0;
+            }
+            FramePart current = parts.get(part);
+            long skip = position - partStart;
+            long written = current instanceof FramePart.Memory && current.length() - skip < GATHER_BYTES
+                    ? target.write(gather(skip))
+                    : current.transfer(target, skip, current.length() - skip);
+            transferred += written;
+            return written;
+        }
+
+        /** Copies what is left of a small part of memory and the small ones behind it, so that each does not cost a system call. */
+        private ByteBuffer gather(long skip) {
+            ByteBuffer bytes = ByteBuffer.allocate(GATHER_BYTES);
+            long from = skip;
+            for (int i = part;
+                    i < parts.size()
+                            && parts.get(i) instanceof FramePart.Memory memory
+                            && memory.length() - from <= bytes.remaining();
+                    i++) {
+                bytes.put(memory.view(from));
+                from = 0;
+            }
+            return bytes.flip();
         }
 
         @Override

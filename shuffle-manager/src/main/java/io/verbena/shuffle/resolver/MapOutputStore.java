@@ -157,9 +157,16 @@ public final class MapOutputStore {
 
     /** Shuffles with map outputs in memory, the least recently used first. */
     List<Integer> coldestFirst() {
-        return shuffles.entrySet().stream()
-                .filter(e -> e.getValue().byMapId.values().stream().anyMatch(MapOutput.InMemory.class::isInstance))
-                .sorted(Comparator.comparingLong(e -> e.getValue().lastUsedNs))
+        // Times are taken once: they change while we sort.
+        Map<Integer, Long> lastUsedNs = new HashMap<>();
+        shuffles.forEach((shuffleId, outputs) -> {
+            if (outputs.byMapId.values().stream().anyMatch(MapOutput.InMemory.class::isInstance)) {
+                lastUsedNs.put(shuffleId, outputs.lastUsedNs);
+            }
+        });
+        long now = System.nanoTime();
+        return lastUsedNs.entrySet().stream()
+                .sorted(Comparator.comparingLong(e -> e.getValue() - now))
                 .map(Map.Entry::getKey)
                 .toList();
     }

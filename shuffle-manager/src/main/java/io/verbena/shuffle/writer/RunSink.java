@@ -71,12 +71,14 @@ final class RunSink {
             images.add(write(memory.buffer(), starts, filler));
         } else {
             if (spillScratch == null) {
-                spillScratch = new ScratchBuffer(Math.toIntExact(imageBytes));
+                spillScratch = resources.staging().acquire();
             }
             ScratchBuffer scratch = spillScratch;
             scratch.reserve(imageBytes, 0);
             write(scratch.view(imageBytes), starts, filler);
             if (spill == null) {
+                // Cold shuffles may fill the memory; the next map output finds room again.
+                resources.evictor().maybeEvict();
                 spill = new SpillFile(resources.disk().createTempShuffleBlock()._2());
             }
             spill.append(scratch.view(imageBytes));
@@ -145,6 +147,10 @@ final class RunSink {
         runs.forEach(RegisteredBuffer::release);
         runs.clear();
         images.clear();
+        if (spillScratch != null) {
+            resources.staging().release(spillScratch);
+            spillScratch = null;
+        }
         if (spill != null) {
             try {
                 spill.close();

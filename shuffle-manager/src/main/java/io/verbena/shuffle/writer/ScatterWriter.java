@@ -1,6 +1,7 @@
 package io.verbena.shuffle.writer;
 
 import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.seam.RowChecksums;
 import io.verbena.shuffle.seam.SparkSeam;
@@ -14,6 +15,7 @@ import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.util.TaskCompletionListener;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -74,7 +76,9 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         this.staging = new Staging(
                 resources.staging(), sink, encoder, rows, partitions, dependency.shuffleId(), mapId, metrics);
         this.memory = new StagingMemory(
-                context.taskMemoryManager(), staging, resources.staging().capacity());
+                context.taskMemoryManager(), staging, resources.staging().capacity(), RunImage.overhead(partitions));
+        // Spark does not call stop after every error.
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> abort());
     }
 
     @Override
@@ -165,8 +169,13 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         if (success) {
             return Option.apply(status);
         }
+        abort();
+        return Option.empty();
+    }
+
+    /** Gives back what was not committed; may be called again. */
+    private void abort() {
         memory.detach();
         sink.abort();
-        return Option.empty();
     }
 }

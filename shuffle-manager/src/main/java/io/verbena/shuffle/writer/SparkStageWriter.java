@@ -5,9 +5,11 @@ import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metrics.CounterSink;
 import java.io.IOException;
 import java.io.OutputStream;
+import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
+import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * The output stage of Spark's own writers, pointed at registered memory: for serializers that cannot relocate their objects.
@@ -21,17 +23,26 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     private final int partitions;
     private ScratchBuffer buffer;
     private final long[] runBytes;
+    private final TaskContext context;
     private long position;
     private int current = -1;
 
     /** Creates a writer for one map task's output. */
     public SparkStageWriter(
-            WriterResources resources, CounterSink counters, int shuffleId, long mapId, int partitions) {
+            WriterResources resources,
+            CounterSink counters,
+            int shuffleId,
+            long mapId,
+            int partitions,
+            TaskContext context) {
         this.sink = new RunSink(resources, counters, shuffleId, mapId, partitions, BlockLayout.SPARK);
         this.pool = resources.staging();
         this.partitions = partitions;
         this.buffer = pool.acquire();
         this.runBytes = new long[partitions];
+        this.context = context;
+        // Spark's sort writer does not abort its output stage when it fails.
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> release());
     }
 
     @Override
@@ -48,11 +59,17 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     public MapOutputCommitMessage commitAllPartitions(long[] checksums) throws IOException {
         flush();
         releaseBuffer();
+        context.taskMetrics().incDiskBytesSpilled(sink.spilledBytes());
         return MapOutputCommitMessage.of(sink.commit());
     }
 
     @Override
     public void abort(Throwable error) {
+        release();
+    }
+
+    /** Gives back what was not committed; may be called again. */
+    private void release() {
         releaseBuffer();
         sink.abort();
     }

@@ -84,6 +84,10 @@ final class Staging {
     void detach() {
         if (buffer != null) {
             pool.release(buffer);
+            if (plain != null) {
+                pool.release(plain);
+                plain = null;
+            }
             buffer = null;
             address = 0;
             position = 0;
@@ -193,7 +197,7 @@ final class Staging {
     private void writeEncoded(long end, long[] starts) throws IOException {
         int partitions = partitionBytes.length;
         if (plain == null) {
-            plain = new ScratchBuffer(Math.toIntExact(starts[partitions]));
+            plain = pool.acquire();
         }
         plain.reserve(starts[partitions], 0);
         scatter(end, starts, plain.address());

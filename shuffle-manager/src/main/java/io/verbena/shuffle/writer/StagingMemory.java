@@ -7,25 +7,37 @@ import org.apache.spark.memory.TaskMemoryManager;
 /**
  * Charges a task's staging buffer to Spark's execution memory, and gives it back when another consumer of the task needs it.
  *
- * <p>Threads: Spark asks for a spill on the task's own thread.
+ * <p>Threads: confined to the thread that created it. Spark asks for a spill on whichever thread of the task needs memory, and
+ * some tasks have two (the feeder of a Python worker or of a pipe): only our own is listened to.
  */
 final class StagingMemory extends MemoryConsumer {
-    /** What a task may stage when Spark grants nothing; not charged. */
-    private static final long FLOOR_BYTES = 1 << 16;
+    /** Least staging for a run, as a multiple of the run's index, so that the index stays below a sixteenth of the memory. */
+    private static final long INDEX_MULTIPLE = 16;
+
+    private static final long MIN_FLOOR_BYTES = 1 << 16;
 
     private final Staging staging;
     private final long wantedBytes;
+    private final long floorBytes;
+    private final Thread owner = Thread.currentThread();
 
-    StagingMemory(TaskMemoryManager memory, Staging staging, long wantedBytes) {
+    /**
+     * Creates a consumer that holds nothing.
+     *
+     * @param wantedBytes the size of a staging buffer
+     * @param indexBytes the index of a run; what is staged whatever Spark grants, and not charged, follows from it
+     */
+    StagingMemory(TaskMemoryManager memory, Staging staging, long wantedBytes, long indexBytes) {
         super(memory, wantedBytes, memory.getTungstenMemoryMode());
         this.staging = staging;
         this.wantedBytes = wantedBytes;
+        this.floorBytes = Math.min(wantedBytes, Math.max(MIN_FLOOR_BYTES, INDEX_MULTIPLE * indexBytes));
     }
 
     /** Attaches a staging buffer as large as Spark grants. */
     void attach() {
         long granted = acquireMemory(wantedBytes);
-        staging.attach(Math.max(FLOOR_BYTES, granted));
+        staging.attach(Math.max(floorBytes, granted));
     }
 
     /** Gives buffer and charge back. */
@@ -36,7 +48,7 @@ final class StagingMemory extends MemoryConsumer {
 
     @Override
     public long spill(long size, MemoryConsumer trigger) throws IOException {
-        if (trigger == this || !staging.isAttached() || staging.inRecord()) {
+        if (trigger == this || Thread.currentThread() != owner || !staging.isAttached() || staging.inRecord()) {
             return 0;
         }
         long held = getUsed();

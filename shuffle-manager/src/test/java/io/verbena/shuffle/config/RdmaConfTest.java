@@ -30,7 +30,7 @@ class RdmaConfTest {
         assertThat(conf.stagingSize()).isEqualTo(8 * MIB);
         assertThat(conf.followSparkCompression()).isFalse();
         assertThat(conf.mappedEnabled()).isTrue();
-        assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
+        assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
         assertThat(conf.leaseIdleMs()).isEqualTo(2_000);
     }

@@ -241,17 +241,20 @@ class SourceQueueTest {
                 5_000,
                 1 << 20,
                 () -> folder.resolve("download").toFile());
-        SourceQueue queue = new SourceQueue(resources, SHUFFLE, PARTITIONS, new FetchPlan(plan), metrics, counters);
+        SourceQueue queue = new SourceQueue(resources, SHUFFLE, PARTITIONS, metrics, counters);
         queues.add(queue);
+        queue.start(new FetchPlan(plan));
         return queue;
     }
 
     private List<String> read(SourceQueue queue, List<String> into) {
-        RecordDecoder decoder = new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE);
+        RecordDecoder decoder =
+                new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE, metrics);
+        long before = metrics.recordsRead();
         while (decoder.hasNext()) {
             into.add((String) ((Tuple2<?, ?>) decoder.next())._2());
         }
-        assertThat(decoder.records()).isEqualTo(into.size());
+        assertThat(metrics.recordsRead() - before).isEqualTo(into.size());
         return into;
     }
 
@@ -525,10 +528,10 @@ class SourceQueueTest {
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
         assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(2);
         assertThat(network.requests("shuffle_" + SHUFFLE + "_11_")).isZero();
-        // Known to be nowhere in the directory even now: one more look per task, and then the block transfer.
+        // Not in the directory even now, which is remembered: the block transfer, and no further look.
         assertThat(network.requests("shuffle_" + SHUFFLE + "_13_")).isEqualTo(1);
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
-        assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(3);
+        assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(2);
     }
 
     /** A file here that the store does not know, as Spark's migration leaves it. */
@@ -577,7 +580,7 @@ class SourceQueueTest {
         for (int stopAfter : new int[] {0, 1, 100, 250, 400}) {
             SourceQueue queue = queue(0, PARTITIONS, true);
             RecordDecoder decoder =
-                    new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE);
+                    new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE, metrics);
             for (int i = 0; i < stopAfter; i++) {
                 assertThat(decoder.hasNext()).isTrue();
                 decoder.next();
@@ -687,7 +690,7 @@ class SourceQueueTest {
         SourceQueue queue = queue(0, 1, false);
         try {
             RecordDecoder decoder =
-                    new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE);
+                    new RecordDecoder(queue, serializer.newInstance(), self.serializers(), null, SHUFFLE, metrics);
             assertThat(decoder.hasNext()).isTrue();
             byte[] value = (byte[]) ((Tuple2<?, ?>) decoder.next())._2();
             assertThat(decoder.hasNext()).isFalse();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.resolver.MapOutput;
+import io.verbena.shuffle.testing.LocalSpark;
 import io.verbena.shuffle.testing.TestExecutor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -71,8 +72,8 @@ class SparkStageWriterTest {
     @ValueSource(ints = {8, 1, 0})
     void shouldKeepWhatSparksWritersWrite(int segments) throws IOException {
         try (TestExecutor executor = new TestExecutor("map", folder, 1 << 17, segments, 1 << 16, false, null)) {
-            SparkStageWriter writer =
-                    new SparkStageWriter(executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 10);
+            SparkStageWriter writer = new SparkStageWriter(
+                    executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 10, LocalSpark.task(1 << 24));
             for (int p : new int[] {0, 1, 2, 4, 5, 8}) {
                 write(writer, p);
             }
@@ -97,8 +98,8 @@ class SparkStageWriterTest {
     @ValueSource(ints = {8, 1, 0})
     void shouldLeaveNothingWhenAborted(int segments) throws IOException {
         try (TestExecutor executor = new TestExecutor("map", folder, 1 << 17, segments, 1 << 16, false, null)) {
-            SparkStageWriter writer =
-                    new SparkStageWriter(executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 10);
+            SparkStageWriter writer = new SparkStageWriter(
+                    executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 10, LocalSpark.task(1 << 24));
             write(writer, 4);
             writer.abort(new IOException("the task fails"));
             writer.abort(new IOException("again"));
@@ -112,7 +113,8 @@ class SparkStageWriterTest {
     @Test
     void shouldRefusePartitionsOutOfOrder() throws IOException {
         try (TestExecutor executor = new TestExecutor("map", folder, 1 << 17, 1, 1 << 16, false, null)) {
-            SparkStageWriter writer = new SparkStageWriter(executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 3);
+            SparkStageWriter writer = new SparkStageWriter(
+                    executor.writers(), executor.counters(), SHUFFLE, MAP_ID, 3, LocalSpark.task(1 << 24));
             write(writer, 1);
             for (int wrong : new int[] {0, 1, 3, -1}) {
                 assertThatThrownBy(() -> writer.getPartitionWriter(wrong))

@@ -14,6 +14,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 
 /** Looks into executors from a test: runs as a task on every one of them, in the bridge's package. */
 public final class ExecutorProbe {
+    private static final int ALL = -1;
+
     private ExecutorProbe() {}
 
     /** What an executor holds and has counted. Not a record: Kryo cannot write one. */
@@ -84,15 +86,26 @@ public final class ExecutorProbe {
 
     /** The state of every executor; one task per core finds its way to each because tasks wait for one another. */
     public static List<State> states(JavaSparkContext context, int executors) {
-        return onEachExecutor(context, executors, false);
+        return onEachExecutor(context, executors, new Removal(null, null));
     }
 
     /** Unregisters every shuffle on every executor, waits until memory and leases are free, and returns the states. */
     public static List<State> statesAfterRemovingAll(JavaSparkContext context, int executors) {
-        return onEachExecutor(context, executors, true);
+        return onEachExecutor(context, executors, new Removal(null, ALL));
     }
 
-    private static List<State> onEachExecutor(JavaSparkContext context, int executors, boolean removeAll) {
+    /** Makes one executor forget one shuffle behind the driver's back, as if its memory had been lost. */
+    public static List<State> forget(JavaSparkContext context, int executors, String executorId, int shuffleId) {
+        return onEachExecutor(context, executors, new Removal(executorId, shuffleId));
+    }
+
+    private record Removal(String executorId, Integer shuffleId) implements Serializable {
+        boolean concerns(String executor) {
+            return shuffleId != null && (executorId == null || executorId.equals(executor));
+        }
+    }
+
+    private static List<State> onEachExecutor(JavaSparkContext context, int executors, Removal removal) {
         List<Integer> ids = IntStream.range(0, executors).boxed().toList();
         // Barrier tasks run at the same time, so with one core per executor each executor gets one.
         return context.parallelize(ids, executors)
@@ -100,7 +113,7 @@ public final class ExecutorProbe {
                 .toJavaRDD()
                 .rdd()
                 .barrier()
-                .mapPartitions(new ProbeTask(removeAll), true, scala.reflect.ClassTag$.MODULE$.apply(State.class))
+                .mapPartitions(new ProbeTask(removal), true, scala.reflect.ClassTag$.MODULE$.apply(State.class))
                 .toJavaRDD()
                 .collect();
     }
@@ -110,23 +123,26 @@ public final class ExecutorProbe {
                     scala.collection.Iterator<Integer>, scala.collection.Iterator<State>>
             implements Serializable {
         private static final long serialVersionUID = 1L;
-        private final boolean removeAll;
+        private final Removal removal;
 
-        ProbeTask(boolean removeAll) {
-            this.removeAll = removeAll;
+        ProbeTask(Removal removal) {
+            this.removal = removal;
         }
 
         @Override
         public scala.collection.Iterator<State> apply(scala.collection.Iterator<Integer> ignored) {
-            return scala.collection.Iterator$.MODULE$.single(here(removeAll));
+            return scala.collection.Iterator$.MODULE$.single(here(removal));
         }
     }
 
     /** The state of this process's executor. */
-    public static State here(boolean removeAll) {
+    private static State here(Removal removal) {
         RdmaShuffleManager manager = (RdmaShuffleManager) SparkEnv.get().shuffleManager();
         ExecutorRuntime runtime = manager.runtime();
-        if (removeAll) {
+        boolean concerned = removal.concerns(SparkEnv.get().executorId());
+        if (concerned && removal.shuffleId() != ALL) {
+            manager.unregisterShuffle(removal.shuffleId());
+        } else if (concerned) {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
             runtime.store().shuffleIds().forEach(manager::unregisterShuffle);
             while (!isFree(runtime) && System.nanoTime() < deadline) {

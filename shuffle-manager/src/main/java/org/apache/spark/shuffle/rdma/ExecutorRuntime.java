@@ -2,7 +2,7 @@ package org.apache.spark.shuffle.rdma;
 
 import io.verbena.arena.Arena;
 import io.verbena.arena.ArenaOptions;
-import io.verbena.arena.LeakException;
+import io.verbena.arena.ArenaStatistics;
 import io.verbena.memory.BackingOptions;
 import io.verbena.memory.Backings;
 import io.verbena.memory.SegmentBacking;
@@ -18,21 +18,19 @@ import io.verbena.shuffle.resolver.MapOutputStore;
 import io.verbena.shuffle.resolver.StockFiles;
 import io.verbena.shuffle.writer.StagingPool;
 import io.verbena.shuffle.writer.WriterResources;
+import io.verbena.threads.DaemonThreads;
 import io.verbena.transport.Transport;
 import io.verbena.transport.mapped.MappedTransport;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
-import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -51,6 +49,13 @@ import org.slf4j.LoggerFactory;
  */
 final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
+
+    /** Descriptors and directories that are fetched at the same time; each thread mostly waits. */
+    private static final int CONTROL_THREADS = 64;
+
+    /** How long a shutdown waits for tasks to let go of memory. */
+    private static final long CLOSE_WAIT_NS = TimeUnit.SECONDS.toNanos(2);
+
     private static final String FETCH_TO_FILE = "spark.network.maxRemoteBlockSizeFetchToMem";
 
     private final SegmentBacking backing;
@@ -64,22 +69,17 @@ final class ExecutorRuntime implements AutoCloseable {
     private final WriterResources writers;
     private final ReaderResources readers;
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final ThreadPoolExecutor background;
+    private final ThreadPoolExecutor control;
+    private final ThreadPoolExecutor memoryWork;
     private final ScheduledExecutorService timer;
     private final Thread removeFiles;
 
     ExecutorRuntime(RdmaConf conf, SparkConf sparkConf, SparkEnv env, IndexShuffleBlockResolver resolver) {
         BlockManager blockManager = env.blockManager();
         String owner = sparkConf.get("spark.app.id", "app") + "." + env.executorId();
-        background = new ThreadPoolExecutor(
-                0,
-                16,
-                10,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                daemons("verbena-background"),
-                new ThreadPoolExecutor.CallerRunsPolicy());
-        timer = new ScheduledThreadPoolExecutor(1, daemons("verbena-timer"));
+        control = DaemonThreads.pool("control", CONTROL_THREADS);
+        memoryWork = DaemonThreads.pool("memory", 1);
+        timer = DaemonThreads.scheduler("timer");
         backing = Backings.choose(new BackingOptions(
                 conf.backing().kind(),
                 Path.of(conf.shmDirectory()),
@@ -87,20 +87,20 @@ final class ExecutorRuntime implements AutoCloseable {
                 owner,
                 conf.segmentSize()));
         removeFiles = removeFilesAtExit(backing.ownerDirectory());
-        // Growing by two segments halves the number of registrations and wastes at most one segment.
+        // A task that needs memory waits for one segment; more is made ahead of need, by prewarming.
         arena = new Arena(
-                new ArenaOptions(conf.memorySize(), conf.segmentSize(), 2, conf.exactLeakTracking()),
+                new ArenaOptions(conf.memorySize(), conf.segmentSize(), 1, conf.exactLeakTracking()),
                 backing,
                 new SoftRegistrar());
-        transport = new MappedTransport(arena::regions, conf.mappedEnabled() ? backing.ownerDirectory() : null);
+        transport = openTransport(arena, conf.mappedEnabled() ? backing.ownerDirectory() : null);
         store = new MapOutputStore(arena, transport);
         files = new StockFiles(sparkConf, resolver, env.serializerManager());
-        evictor = new Evictor(arena, store, files, counters, background, conf.highWaterMark());
+        evictor = new Evictor(arena, store, files, counters, memoryWork, conf.highWaterMark());
         server = new BlockServer(store, files, transport, counters);
         BlockClient client = (peer, ids, listener, downloads) -> blockManager
                 .blockStoreClient()
                 .fetchBlocks(peer.host(), peer.port(), peer.executorId(), ids, listener, downloads);
-        peers = new PeerRegistry(transport, client, counters, background, conf.fetchTimeoutMs());
+        peers = new PeerRegistry(transport, client, counters, control, conf.fetchTimeoutMs());
         writers = new WriterResources(
                 arena,
                 store,
@@ -121,7 +121,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 conf.maxBytesInFlight(),
                 sparkConf.getSizeAsBytes(FETCH_TO_FILE, "200m"),
                 () -> blockManager.diskBlockManager().createTempLocalBlock()._2());
-        background.execute(() -> arena.prewarm(conf.prewarm()));
+        memoryWork.execute(() -> arena.prewarm(conf.prewarm()));
         long idleNs = TimeUnit.MILLISECONDS.toNanos(conf.leaseIdleMs());
         every(conf.leaseIdleMs(), () -> peers.closeIdle(idleNs));
         long trimNs = TimeUnit.MILLISECONDS.toNanos(conf.trimIdleMs());
@@ -132,6 +132,16 @@ final class ExecutorRuntime implements AutoCloseable {
                 backing.name(),
                 conf.memorySize(),
                 conf.segmentSize());
+    }
+
+    /** Without a lease file nothing can be shared; the shuffle works all the same, over Spark's block transfer. */
+    private static Transport openTransport(Arena arena, Path leaseDirectory) {
+        try {
+            return new MappedTransport(arena::regions, leaseDirectory);
+        } catch (UncheckedIOException e) {
+            LOG.warn("neighbours cannot map this executor's memory and read it over the network: {}", e.toString());
+            return new MappedTransport(arena::regions, null);
+        }
     }
 
     /** A round that fails is logged; the next one comes all the same. */
@@ -149,15 +159,6 @@ final class ExecutorRuntime implements AutoCloseable {
                 TimeUnit.MILLISECONDS);
     }
 
-    private static ThreadFactory daemons(String name) {
-        AtomicInteger count = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
-    }
-
     /** Unlinks only: tasks may still read the memory while the process ends. */
     private static Thread removeFilesAtExit(Path directory) {
         if (directory == null) {
@@ -169,6 +170,9 @@ final class ExecutorRuntime implements AutoCloseable {
     }
 
     private static void removeTree(Path directory) {
+        if (directory == null) {
+            return;
+        }
         try (Stream<Path> tree = Files.walk(directory)) {
             for (Path path : (Iterable<Path>) tree.sorted(Comparator.reverseOrder())::iterator) {
                 Files.deleteIfExists(path);
@@ -225,21 +229,44 @@ final class ExecutorRuntime implements AutoCloseable {
     @Override
     public void close() {
         timer.shutdownNow();
-        background.shutdownNow();
-        peers.close();
-        List<Integer> held = store.shuffleIds();
-        for (int shuffleId : held) {
+        control.shutdownNow();
+        memoryWork.shutdownNow();
+        for (int shuffleId : store.shuffleIds()) {
             for (long mapId : store.remove(shuffleId)) {
                 files.remove(shuffleId, mapId);
             }
         }
-        transport.close();
-        try {
+        if (becomesIdle()) {
+            peers.close();
+            transport.close();
             arena.close();
-        } catch (LeakException e) {
-            LOG.warn("shuffle memory was still in use at shutdown: {}", e.getMessage());
+            backing.close();
+        } else {
+            // Spark ends an executor without waiting for its tasks. They hold addresses, so the memory goes with the
+            // process.
+            LOG.warn(
+                    "tasks still use shuffle memory at shutdown: it stays mapped until the process ends; {}",
+                    arena.statistics());
+            removeTree(backing.ownerDirectory());
         }
-        backing.close();
+        forgetExitHook();
+    }
+
+    private boolean becomesIdle() {
+        long deadline = System.nanoTime() + CLOSE_WAIT_NS;
+        while (isInUse() && System.nanoTime() < deadline) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+            arena.reclaim();
+        }
+        return !isInUse();
+    }
+
+    private boolean isInUse() {
+        ArenaStatistics now = arena.statistics();
+        return now.leases() > 0 || now.quarantinedBytes() > 0 || peers.isInUse();
+    }
+
+    private void forgetExitHook() {
         if (removeFiles != null) {
             try {
                 Runtime.getRuntime().removeShutdownHook(removeFiles);

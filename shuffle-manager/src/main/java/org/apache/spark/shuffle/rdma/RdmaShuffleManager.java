@@ -35,18 +35,24 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: any. On the driver only {@link #registerShuffle} and {@link #unregisterShuffle} are called; an executor's memory is
  * set up at its first shuffle.
  */
-public final class RdmaShuffleManager extends SortShuffleManager {
+public class RdmaShuffleManager extends SortShuffleManager {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
+
+    private static final String APP_ID = "spark.app.id";
 
     private static final AtomicReference<ShuffleTotals> LAST_TOTALS = new AtomicReference<>(new ShuffleTotals());
 
     private final SparkConf conf;
+    /** What the superclass reads: a copy of {@link #conf} with our output stage. */
+    private final SparkConf superConf;
+
     private final RdmaConf rdma;
     private final ManagedBlocks blocks;
     private final IndexShuffleBlockResolver resolver;
     private final Set<FallbackReason> reported = EnumSet.noneOf(FallbackReason.class);
     private final Object lock = new Object();
     private ShuffleTotals totals;
+    private boolean stopped;
     private volatile ExecutorRuntime runtime;
 
     /**
@@ -56,8 +62,13 @@ public final class RdmaShuffleManager extends SortShuffleManager {
      * @throws IllegalArgumentException naming every wrong or unknown {@code spark.shuffle.rdma.*} setting
      */
     public RdmaShuffleManager(SparkConf conf) {
-        super(StoreDataIo.into(SparkLine.current().requireSupported(conf)));
+        this(conf, StoreDataIo.into(SparkLine.current().requireSupported(conf)));
+    }
+
+    private RdmaShuffleManager(SparkConf conf, SparkConf superConf) {
+        super(superConf);
         this.conf = conf;
+        this.superConf = superConf;
         this.rdma = RdmaConf.from(conf);
         this.blocks = new ManagedBlocks(this);
         this.resolver = SparkLine.current().atLeast(4, 1)
@@ -68,7 +79,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
         ShuffleHandle sparkHandle = super.registerShuffle(shuffleId, dependency);
-        Optional<FallbackReason> fallback = FallbackReason.of(conf, rdma, dependency);
+        Optional<FallbackReason> fallback = FallbackReason.of(conf, rdma);
         if (fallback.isPresent()) {
             report(fallback.get(), shuffleId);
             return sparkHandle;
@@ -111,7 +122,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!(handle instanceof RdmaShuffleHandle)) {
-            return super.getWriter(handle, mapId, context, metrics);
+            return sparkWriter(handle, mapId, context, metrics);
         }
         @SuppressWarnings("unchecked")
         RdmaShuffleHandle<K, V, ?> ours = (RdmaShuffleHandle<K, V, ?>) handle;
@@ -119,7 +130,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         CounterSink counters = executor.counters().and(ours.totals());
         if (ours.sparkHandle() != null) {
             StoreDataIo.direct(ours.shuffleId(), mapId, executor, counters, context);
-            return super.getWriter(ours.sparkHandle(), mapId, context, metrics);
+            return sparkWriter(ours.sparkHandle(), mapId, context, metrics);
         }
         return new ScatterWriter<>(
                 executor.writers(),
@@ -132,6 +143,13 @@ public final class RdmaShuffleManager extends SortShuffleManager {
                 mapId,
                 context,
                 metrics);
+    }
+
+    private <K, V> ShuffleWriter<K, V> sparkWriter(
+            ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+        // A driver with tasks of its own learns the application's id only after it has made its shuffle manager.
+        superConf.setIfMissing(APP_ID, conf.get(APP_ID));
+        return super.getWriter(handle, mapId, context, metrics);
     }
 
     @Override
@@ -169,6 +187,9 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         ExecutorRuntime current = runtime;
         if (current == null) {
             synchronized (lock) {
+                if (stopped) {
+                    throw new IllegalStateException("the shuffle manager of this executor has been stopped");
+                }
                 if (runtime == null) {
                     runtime = new ExecutorRuntime(rdma, conf, SparkEnv.get(), resolver);
                     ShuffleMetricsSource.register(SparkEnv.get(), runtime);
@@ -206,6 +227,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         synchronized (lock) {
             current = runtime;
             runtime = null;
+            stopped = true;
             if (totals != null) {
                 LOG.info("shuffle summary of the application: {}", totals.value());
             }

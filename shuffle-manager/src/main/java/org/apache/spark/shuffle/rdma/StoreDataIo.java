@@ -25,7 +25,7 @@ public final class StoreDataIo extends LocalDiskShuffleDataIO {
     private static final String PLUGIN = "spark.shuffle.sort.io.plugin.class";
     private static final Map<Long, Directed> DIRECTED = new ConcurrentHashMap<>();
 
-    private record Directed(int shuffleId, ExecutorRuntime runtime, CounterSink counters) {}
+    private record Directed(int shuffleId, ExecutorRuntime runtime, CounterSink counters, TaskContext context) {}
 
     /** Creates the plugin, as Spark does. */
     public StoreDataIo(SparkConf conf) {
@@ -39,7 +39,7 @@ public final class StoreDataIo extends LocalDiskShuffleDataIO {
 
     /** Directs the output of one map task to memory, until the task ends. */
     static void direct(int shuffleId, long mapId, ExecutorRuntime runtime, CounterSink counters, TaskContext context) {
-        DIRECTED.put(mapId, new Directed(shuffleId, runtime, counters));
+        DIRECTED.put(mapId, new Directed(shuffleId, runtime, counters, context));
         context.addTaskCompletionListener((TaskCompletionListener) ended -> DIRECTED.remove(mapId));
     }
 
@@ -61,7 +61,12 @@ public final class StoreDataIo extends LocalDiskShuffleDataIO {
             return directed == null
                     ? onDisk.createMapOutputWriter(shuffleId, mapTaskId, numPartitions)
                     : new SparkStageWriter(
-                            directed.runtime().writers(), directed.counters(), shuffleId, mapTaskId, numPartitions);
+                            directed.runtime().writers(),
+                            directed.counters(),
+                            shuffleId,
+                            mapTaskId,
+                            numPartitions,
+                            directed.context());
         }
 
         @Override
