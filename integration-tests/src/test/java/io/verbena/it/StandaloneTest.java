@@ -10,13 +10,11 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -49,6 +47,7 @@ class StandaloneTest {
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
         sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
         app = appJar();
+        install();
         int port = freePort();
         master = "spark://127.0.0.1:" + port;
         Path log = spark(
@@ -119,26 +118,32 @@ class StandaloneTest {
         }
     }
 
-    /** Spark's jars and a quiet log configuration: what this JVM has, without anything of ours. */
-    private String sparkClassPath() throws IOException {
-        Path conf = directory.resolve("conf");
-        if (Files.notExists(conf)) {
-            Files.createDirectory(conf);
-            Files.writeString(conf.resolve("log4j2.properties"), """
-                    rootLogger.level = info
-                    rootLogger.appenderRef.stdout.ref = console
-                    appender.console.type = Console
-                    appender.console.name = console
-                    appender.console.target = SYSTEM_ERR
-                    appender.console.layout.type = PatternLayout
-                    appender.console.layout.pattern = %p %c{1}: %m%n%ex
-                    """);
+    /** An installation of Spark: the jars that this JVM has, without anything of ours, and where to log. */
+    private void install() throws IOException {
+        Path jars = Files.createDirectories(home().resolve("jars"));
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
+            Path file = Path.of(entry).toAbsolutePath();
+            String name = file.getFileName().toString();
+            if (name.endsWith(".jar") && !name.matches("(verbena|rdma-buffers).*")) {
+                Files.createSymbolicLink(jars.resolve(name), file);
+            }
         }
-        String jars = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
-                .filter(entry -> entry.endsWith(".jar")
-                        && !Path.of(entry).getFileName().toString().matches("(verbena|rdma-buffers).*"))
-                .collect(Collectors.joining(File.pathSeparator));
-        return conf + File.pathSeparator + jars;
+        Path conf = Files.createDirectory(home().resolve("conf"));
+        Files.writeString(
+                conf.resolve("log4j2.properties"),
+                """
+                rootLogger.level = info
+                rootLogger.appenderRef.stdout.ref = console
+                appender.console.type = Console
+                appender.console.name = console
+                appender.console.target = SYSTEM_ERR
+                appender.console.layout.type = PatternLayout
+                appender.console.layout.pattern = %p %c{1}: %m%n%ex
+                """);
+    }
+
+    private Path home() {
+        return directory.resolve("spark");
     }
 
     /** Starts a JVM with one of Spark's main classes; returns its log. */
@@ -154,9 +159,8 @@ class StandaloneTest {
                 .redirectOutput(log.toFile())
                 .directory(directory.toFile());
         Map<String, String> environment = builder.environment();
-        // The class path that Spark's worker gives its executors comes from its own environment, as in an installation.
-        environment.put("CLASSPATH", sparkClassPath());
-        environment.put("SPARK_HOME", System.getenv("SPARK_HOME"));
+        environment.put("CLASSPATH", home().resolve("conf") + File.pathSeparator + home().resolve("jars") + "/*");
+        environment.put("SPARK_HOME", home().toString());
         environment.put("SPARK_SCALA_VERSION", System.getenv("SPARK_SCALA_VERSION"));
         processes.add(builder.start());
         return log;
@@ -216,7 +220,7 @@ class StandaloneTest {
         command.addAll(List.of("--class", StandaloneApp.class.getName(), app.toString()));
         Path log = spark(name, command.toArray(String[]::new));
         Process process = processes.get(processes.size() - 1);
-        boolean ended = process.waitFor(240, TimeUnit.SECONDS);
+        boolean ended = process.waitFor(150, TimeUnit.SECONDS);
         List<String> lines = lines(log);
         assertThat(ended && process.exitValue() == 0)
                 .as("%s ended well; its log: %s", name, String.join("\n", lines))
