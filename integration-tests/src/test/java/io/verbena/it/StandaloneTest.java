@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -51,7 +52,7 @@ class StandaloneTest {
         int port = freePort();
         master = "spark://127.0.0.1:" + port;
         Path log = spark(
-                "master",
+                "master", "",
                 "org.apache.spark.deploy.master.Master",
                 "--host",
                 "127.0.0.1",
@@ -63,7 +64,7 @@ class StandaloneTest {
         for (int worker = 1; worker <= 2; worker++) {
             awaitLine(
                     spark(
-                            "worker" + worker,
+                            "worker" + worker, "",
                             "org.apache.spark.deploy.worker.Worker",
                             "--host",
                             "127.0.0." + worker,
@@ -147,7 +148,7 @@ class StandaloneTest {
     }
 
     /** Starts a JVM with one of Spark's main classes; returns its log. */
-    private Path spark(String name, String... mainAndArguments) throws IOException {
+    private Path spark(String name, String extraClassPath, String... mainAndArguments) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElseThrow());
         command.addAll(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
@@ -159,7 +160,11 @@ class StandaloneTest {
                 .redirectOutput(log.toFile())
                 .directory(directory.toFile());
         Map<String, String> environment = builder.environment();
-        environment.put("CLASSPATH", home().resolve("conf") + File.pathSeparator + home().resolve("jars") + "/*");
+        environment.put(
+                "CLASSPATH",
+                Stream.of(extraClassPath, home().resolve("conf").toString(), home().resolve("jars") + "/*")
+                        .filter(entry -> !entry.isEmpty())
+                        .collect(Collectors.joining(File.pathSeparator)));
         environment.put("SPARK_HOME", home().toString());
         environment.put("SPARK_SCALA_VERSION", System.getenv("SPARK_SCALA_VERSION"));
         processes.add(builder.start());
@@ -194,7 +199,7 @@ class StandaloneTest {
         return target;
     }
 
-    private List<String> submit(String name, String... options) throws Exception {
+    private List<String> submit(String name, String extraClassPath, String... options) throws Exception {
         List<String> command = new ArrayList<>(List.of("org.apache.spark.deploy.SparkSubmit", "--master", master));
         Map<String, String> conf = Map.ofEntries(
                 Map.entry("spark.shuffle.manager", Cluster.OURS),
@@ -218,7 +223,7 @@ class StandaloneTest {
         conf.forEach((key, value) -> command.addAll(List.of("--conf", key + "=" + value)));
         command.addAll(List.of(options));
         command.addAll(List.of("--class", StandaloneApp.class.getName(), app.toString()));
-        Path log = spark(name, command.toArray(String[]::new));
+        Path log = spark(name, extraClassPath, command.toArray(String[]::new));
         Process process = processes.get(processes.size() - 1);
         boolean ended = process.waitFor(150, TimeUnit.SECONDS);
         List<String> lines = lines(log);
@@ -257,12 +262,12 @@ class StandaloneTest {
 
     @Test
     void shouldLoadTheManagerFromJarsOfTheApplication() throws Exception {
-        assertRan(submit("jars", "--jars", jar.toString()));
+        assertRan(submit("jars", "", "--jars", jar.toString()));
     }
 
     @Test
     void shouldLoadTheManagerFromTheClassPath() throws Exception {
-        assertRan(submit(
-                "class-path", "--driver-class-path", jar.toString(), "--conf", "spark.executor.extraClassPath=" + jar));
+        // What spark-submit's script makes of spark.driver.extraClassPath: the class path of the JVM that it starts.
+        assertRan(submit("class-path", jar.toString(), "--conf", "spark.executor.extraClassPath=" + jar));
     }
 }
