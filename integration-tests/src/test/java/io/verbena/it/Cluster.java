@@ -62,6 +62,7 @@ final class Cluster implements AutoCloseable {
 
     private static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
         Path sharedMemory = null;
+        boolean started = false;
         try {
             sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
             Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
@@ -84,7 +85,7 @@ final class Cluster implements AutoCloseable {
                     .set("spark.sql.shuffle.partitions", "8")
                     .set(
                             "spark.sql.warehouse.dir",
-                            Files.createTempDirectory("verbena-warehouse").toString())
+                            Path.of("target", "warehouse").toAbsolutePath().toString())
                     .set("spark.shuffle.rdma.memory.shmDirectory", sharedMemory.toString())
                     .set("spark.shuffle.rdma.memory.size", "256m")
                     .set("spark.shuffle.rdma.memory.segmentSize", "16m")
@@ -100,12 +101,14 @@ final class Cluster implements AutoCloseable {
                 }
             }
             SparkSession session = SparkSession.builder().config(conf).getOrCreate();
+            started = true;
             return new Cluster(session, executors, manager.equals(OURS), sharedMemory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        } catch (RuntimeException | Error e) {
-            remove(sharedMemory);
-            throw e;
+        } finally {
+            if (!started && sharedMemory != null) {
+                remove(sharedMemory);
+            }
         }
     }
 

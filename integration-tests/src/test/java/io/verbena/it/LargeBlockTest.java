@@ -128,7 +128,8 @@ class LargeBlockTest {
             count++;
             sum += (long) record._1() * checksum(record._2());
         }
-        return List.of(SparkEnv.get().executorId() + ": " + count + " records, checksum " + sum).iterator();
+        return List.of(SparkEnv.get().executorId() + ": " + count + " records, checksum " + sum)
+                .iterator();
     }
 
     /** Differs per record, and cheap to make: the machine has better things to do than to draw random numbers. */

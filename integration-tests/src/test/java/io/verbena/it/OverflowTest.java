@@ -59,30 +59,29 @@ class OverflowTest {
     void shouldFinishAShuffleThreeTimesTheMemory() {
         int rows = 400_000;
         int rowBytes = 1024;
-            String result = cluster.sql()
-                    .range(0, rows, 1, 16)
-                    .selectExpr("id", "repeat(lpad(cast(id AS string), 16, '0'), " + rowBytes / 16 + ") AS text")
-                    .repartition(10, org.apache.spark.sql.functions.col("id"))
-                    .selectExpr("count(*)", "sum(id)", "sum(crc32(text))")
-                    .collectAsList()
-                    .toString();
-            assertThat(result)
-                    .isEqualTo(
-                            "[[" + rows + "," + (long) rows * (rows - 1) / 2 + "," + checksum(rows, rowBytes) + "]]");
-            long inMemory = counted.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES);
-            long overflowed = counted.of(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS);
-            assertThat((long) rows * rowBytes).isGreaterThan(3 * 2 * MEMORY);
-            // A map output is 25 MiB and is in memory as a whole or not at all: two at most per executor.
-            assertThat(inMemory).as("%s", counted).isBetween(MEMORY / 4, 2 * MEMORY);
-            assertThat(overflowed).as("%s", counted).isBetween(12L, 15L);
-            assertThat(counted.of(ShuffleCounter.OVERFLOWED_BYTES)).isPositive();
-            assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES) + counted.of(ShuffleCounter.READ_NETTY_BYTES))
-                    .as("everything on disk was read: %s", counted)
-                    .isGreaterThanOrEqualTo(counted.of(ShuffleCounter.OVERFLOWED_BYTES));
-            assertThat(cluster.states()).allSatisfy(state -> {
-                assertThat(state.committedBytes()).isLessThanOrEqualTo(MEMORY);
-                assertThat(state.counter(ShuffleCounter.EVICTED_BYTES)).isZero();
-            });
+        String result = cluster.sql()
+                .range(0, rows, 1, 16)
+                .selectExpr("id", "repeat(lpad(cast(id AS string), 16, '0'), " + rowBytes / 16 + ") AS text")
+                .repartition(10, org.apache.spark.sql.functions.col("id"))
+                .selectExpr("count(*)", "sum(id)", "sum(crc32(text))")
+                .collectAsList()
+                .toString();
+        assertThat(result)
+                .isEqualTo("[[" + rows + "," + (long) rows * (rows - 1) / 2 + "," + checksum(rows, rowBytes) + "]]");
+        long inMemory = counted.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES);
+        long overflowed = counted.of(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS);
+        assertThat((long) rows * rowBytes).isGreaterThan(3 * 2 * MEMORY);
+        // A map output is 25 MiB and is in memory as a whole or not at all: two at most per executor.
+        assertThat(inMemory).as("%s", counted).isBetween(MEMORY / 4, 2 * MEMORY);
+        assertThat(overflowed).as("%s", counted).isBetween(12L, 15L);
+        assertThat(counted.of(ShuffleCounter.OVERFLOWED_BYTES)).isPositive();
+        assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES) + counted.of(ShuffleCounter.READ_NETTY_BYTES))
+                .as("everything on disk was read: %s", counted)
+                .isGreaterThanOrEqualTo(counted.of(ShuffleCounter.OVERFLOWED_BYTES));
+        assertThat(cluster.states()).allSatisfy(state -> {
+            assertThat(state.committedBytes()).isLessThanOrEqualTo(MEMORY);
+            assertThat(state.counter(ShuffleCounter.EVICTED_BYTES)).isZero();
+        });
     }
 
     /** 70 MiB per block: too large to be copied to the heap as a whole, small enough to come into memory and not to a file. */
@@ -104,8 +103,12 @@ class OverflowTest {
         assertThat(counted.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES)).isZero();
         assertThat(counted.of(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS)).isOne();
         // One of the two reducers ran where the file is, the other did not.
-        assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES)).as("%s", counted).isGreaterThan(64L << 20);
-        assertThat(counted.of(ShuffleCounter.READ_NETTY_BYTES)).as("%s", counted).isGreaterThan(64L << 20);
+        assertThat(counted.of(ShuffleCounter.READ_LOCAL_FILE_BYTES))
+                .as("%s", counted)
+                .isGreaterThan(64L << 20);
+        assertThat(counted.of(ShuffleCounter.READ_NETTY_BYTES))
+                .as("%s", counted)
+                .isGreaterThan(64L << 20);
     }
 
     private static long checksum(int rows, int rowBytes) {

@@ -117,10 +117,13 @@ class ProtectionTest {
                         "spark.serializer",
                         serializer))) {
             JavaPairRDD<Integer, String> held = assertShuffles(cluster);
-            if (!visible.equals("any")) {
-                assertThat(sharedMemoryContains(cluster, MARKER)).isEqualTo(Boolean.parseBoolean(visible));
+            try {
+                if (!visible.equals("any")) {
+                    assertThat(sharedMemoryContains(cluster, MARKER)).isEqualTo(Boolean.parseBoolean(visible));
+                }
+            } finally {
+                Reference.reachabilityFence(held);
             }
-            Reference.reachabilityFence(held);
             assertThat(counted.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES)).isPositive();
             assertThat(counted.of(ShuffleCounter.READ_SELF_BYTES)).isPositive();
         }
@@ -156,8 +159,11 @@ class ProtectionTest {
         Counted counted = Counted.fromNow();
         try (Cluster cluster = Cluster.twoExecutors(Cluster.OURS, settings)) {
             JavaPairRDD<Integer, String> held = assertShuffles(cluster);
-            assertThat(sharedMemoryContains(cluster, MARKER)).isFalse();
-            Reference.reachabilityFence(held);
+            try {
+                assertThat(sharedMemoryContains(cluster, MARKER)).isFalse();
+            } finally {
+                Reference.reachabilityFence(held);
+            }
             assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES) > 0)
                     .as("%s", counted)
                     .isEqualTo(mapped);

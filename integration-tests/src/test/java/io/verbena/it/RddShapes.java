@@ -249,19 +249,19 @@ abstract class RddShapes {
     @Test
     void shouldServeRecordsLargerThanTheStagingArea() {
         // Each of two maps has a record for each of three reducers, so that both executors read from both.
-        List<String> texts = cluster
-                .context()
+        List<String> texts = cluster.context()
                 .parallelize(List.of(0, 1), 2)
                 .flatMapToPair(map -> IntStream.range(0, 3)
                         .mapToObj(i -> new Tuple2<>(i, large(map * 3 + i, 5 << 20)))
                         .iterator())
                 .partitionBy(new HashPartitioner(3))
-                .map(pair -> pair._1() + ":" + pair._2().length() + ":"
-                        + pair._2().hashCode())
+                .map(pair ->
+                        pair._1() + ":" + pair._2().length() + ":" + pair._2().hashCode())
                 .collect();
         assertThat(texts)
                 .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 6)
-                        .mapToObj(i -> i % 3 + ":" + (5 << 20) + ":" + large(i, 5 << 20).hashCode())
+                        .mapToObj(i -> i % 3 + ":" + (5 << 20) + ":"
+                                + large(i, 5 << 20).hashCode())
                         .toList());
         assertWay();
     }
@@ -279,21 +279,20 @@ abstract class RddShapes {
 
     @Test
     void shouldServeRowsOfAQuery() {
-        List<String> rows =
-                cluster
-                        .sql()
-                        .range(0, RECORDS, 1, MAPS)
-                        .selectExpr("id", "id % 97 AS k", "repeat('x', cast(id % 50 AS int)) AS text")
-                        .repartition(7, org.apache.spark.sql.functions.col("id"))
-                        .groupBy("k")
-                        .agg(
-                                org.apache.spark.sql.functions.expr("sum(id)"),
-                                org.apache.spark.sql.functions.expr("sum(length(text))"))
-                        .orderBy("k")
-                        .collectAsList()
-                        .stream()
-                        .map(Object::toString)
-                        .toList();
+        List<String> rows = cluster
+                .sql()
+                .range(0, RECORDS, 1, MAPS)
+                .selectExpr("id", "id % 97 AS k", "repeat('x', cast(id % 50 AS int)) AS text")
+                .repartition(7, org.apache.spark.sql.functions.col("id"))
+                .groupBy("k")
+                .agg(
+                        org.apache.spark.sql.functions.expr("sum(id)"),
+                        org.apache.spark.sql.functions.expr("sum(length(text))"))
+                .orderBy("k")
+                .collectAsList()
+                .stream()
+                .map(Object::toString)
+                .toList();
         List<String> expected = new ArrayList<>();
         for (int k = 0; k < 97; k++) {
             long ids = 0;

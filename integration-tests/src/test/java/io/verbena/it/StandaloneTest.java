@@ -52,7 +52,8 @@ class StandaloneTest {
         int port = freePort();
         master = "spark://127.0.0.1:" + port;
         Path log = spark(
-                "master", "",
+                "master",
+                "",
                 "org.apache.spark.deploy.master.Master",
                 "--host",
                 "127.0.0.1",
@@ -64,7 +65,8 @@ class StandaloneTest {
         for (int worker = 1; worker <= 2; worker++) {
             awaitLine(
                     spark(
-                            "worker" + worker, "",
+                            "worker" + worker,
+                            "",
                             "org.apache.spark.deploy.worker.Worker",
                             "--host",
                             "127.0.0." + worker,
@@ -130,9 +132,7 @@ class StandaloneTest {
             }
         }
         Path conf = Files.createDirectory(home().resolve("conf"));
-        Files.writeString(
-                conf.resolve("log4j2.properties"),
-                """
+        Files.writeString(conf.resolve("log4j2.properties"), """
                 rootLogger.level = info
                 rootLogger.appenderRef.stdout.ref = console
                 appender.console.type = Console
