@@ -129,7 +129,7 @@ public final class WordSerializer extends Serializer implements Serializable {
     }
 
     @SuppressWarnings("unchecked")
-    private static <E extends Throwable> E undeclared(Throwable e) throws E {
+    private static <E extends Throwable> RuntimeException undeclared(Throwable e) throws E {
         throw (E) e;
     }
 }
