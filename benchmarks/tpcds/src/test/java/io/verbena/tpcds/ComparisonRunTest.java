@@ -8,11 +8,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Generates scale 0.01 and runs two queries on two local clusters, both with Spark's sort shuffle. */
+@Tag("slow")
 @Timeout(600)
 class ComparisonRunTest {
     /** Changes the type of a decimal division, so that q12, which divides, must be called different, and q3, which adds, equal. */
