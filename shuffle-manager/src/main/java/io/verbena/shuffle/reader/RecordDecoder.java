@@ -3,6 +3,7 @@ package io.verbena.shuffle.reader;
 import io.verbena.shuffle.metadata.BlockLayout;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.NoSuchElementException;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
@@ -69,6 +70,9 @@ final class RecordDecoder extends AbstractIterator<Object> {
 
     @Override
     public Object next() {
+        if (!hasNext()) {
+            throw new NoSuchElementException("no more records of shuffle " + shuffleId);
+        }
         Object record = current.next();
         if (++unreported == REPORT_EVERY) {
             report();
