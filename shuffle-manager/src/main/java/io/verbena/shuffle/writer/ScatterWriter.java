@@ -76,7 +76,7 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         this.staging = new Staging(
                 resources.staging(), sink, encoder, rows, partitions, dependency.shuffleId(), mapId, metrics);
         this.memory = new StagingMemory(
-                context.taskMemoryManager(), staging, resources.staging().capacity(), RunImage.overhead(partitions));
+                context.taskMemoryManager(), staging, resources.runBytes(partitions), RunImage.overhead(partitions));
         // Spark does not call stop after every error.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> abort());
     }

@@ -23,6 +23,7 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     private final int partitions;
     private ScratchBuffer buffer;
     private final long[] runBytes;
+    private final long runBytesMax;
     private final TaskContext context;
     private long position;
     private int current = -1;
@@ -40,6 +41,7 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
         this.partitions = partitions;
         this.buffer = pool.acquire();
         this.runBytes = new long[partitions];
+        this.runBytesMax = resources.runBytes(partitions);
         this.context = context;
         // Spark's sort writer does not abort its output stage when it fails.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> release());
@@ -85,10 +87,10 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
     private void append(int partition, byte[] source, int offset, int length) throws IOException {
         int done = 0;
         while (done < length) {
-            if (position == buffer.capacity()) {
+            if (position == runBytesMax) {
                 flush();
             }
-            int n = (int) Math.min(length - done, buffer.capacity() - position);
+            int n = (int) Math.min(length - done, runBytesMax - position);
             OffHeap.copy(source, OffHeap.BYTE_ARRAY_OFFSET + offset + done, null, buffer.address() + position, n);
             position += n;
             runBytes[partition] += n;

@@ -62,6 +62,7 @@ public final class TestExecutor implements AutoCloseable {
                     new Evictor(memory.arena(), memory.store(), files, counters, ForkJoinPool.commonPool(), 1.0);
             writers = new WriterResources(
                     memory.arena(),
+                    segmentBytes,
                     memory.store(),
                     files,
                     evictor,

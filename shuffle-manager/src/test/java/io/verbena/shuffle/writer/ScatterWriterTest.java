@@ -41,6 +41,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Option;
 import scala.Product2;
 import scala.Tuple2;
@@ -402,6 +403,18 @@ class ScatterWriterTest {
                 assertThat(runs).hasSizeGreaterThan(3);
                 assertThat(runs.get(0).capacity()).isLessThan(30_000);
             }
+        }
+    }
+
+    /** A run has an index beside what is staged: a full staging buffer of a segment's size would never fit, and go to disk. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shouldStayInMemoryWhenStagingIsAsLargeAsASegment(boolean rows) throws IOException {
+        Kind kind = new Kind(rows, false, false);
+        try (TestExecutor executor = executor(kind, 1 << 16, 16, 1 << 16)) {
+            MapOutput output = roundTrip(kind, executor, 20, random(new Random(3), 20, 1000, 200));
+            assertThat(output).isInstanceOf(MapOutput.InMemory.class);
+            assertThat(((MapOutput.InMemory) output).runs()).hasSizeGreaterThan(1);
         }
     }
 

@@ -103,6 +103,7 @@ final class ExecutorRuntime implements AutoCloseable {
         peers = new PeerRegistry(transport, client, counters, control, conf.fetchTimeoutMs());
         writers = new WriterResources(
                 arena,
+                conf.segmentSize(),
                 store,
                 files,
                 evictor,
