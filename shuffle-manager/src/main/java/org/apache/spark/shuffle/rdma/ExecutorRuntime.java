@@ -23,15 +23,15 @@ import io.verbena.transport.Transport;
 import io.verbena.transport.mapped.MappedTransport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -174,10 +174,17 @@ final class ExecutorRuntime implements AutoCloseable {
         if (directory == null) {
             return;
         }
-        try (Stream<Path> tree = Files.walk(directory)) {
-            for (Path path : (Iterable<Path>) tree.sorted(Comparator.reverseOrder())::iterator) {
-                Files.deleteIfExists(path);
+        // Not Files.walk: it gives up when a file vanishes, and at exit a closing executor removes the same files at the
+        // same time, and is cut off when this hook ends.
+        try {
+            try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+                for (Path file : files) {
+                    Files.deleteIfExists(file);
+                }
             }
+            Files.deleteIfExists(directory);
+        } catch (NoSuchFileException e) {
+            LOG.debug("removed already: directory={}", directory);
         } catch (IOException | RuntimeException e) {
             LOG.warn(
                     "cannot remove shared memory files: directory={}: {}; the next start on this host removes them",
