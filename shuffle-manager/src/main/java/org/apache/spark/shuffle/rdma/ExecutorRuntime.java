@@ -174,7 +174,7 @@ final class ExecutorRuntime implements AutoCloseable {
         if (directory == null) {
             return;
         }
-        // Not Files.walk: it gives up when a file vanishes, and at exit a closing executor removes the same files at the
+        // Not Files.walk: it gives up when a file vanishes. At exit a closing executor removes the same files at the
         // same time, and is cut off when this hook ends.
         try {
             try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
