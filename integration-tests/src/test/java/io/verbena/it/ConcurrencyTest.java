@@ -18,6 +18,7 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -26,6 +27,7 @@ import scala.Tuple2;
 /** Many shuffles at once, and shuffles that are removed while others are written and read. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(value = 240, unit = TimeUnit.SECONDS)
+@Tag("slow")
 class ConcurrencyTest {
     private static final int RECORDS = 3000;
     private static final int THREADS = 5;

@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.shuffle.rdma.ExecutorProbe;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ import scala.Tuple2;
 
 /** One of two executors is killed while both are in the middle of reading from each other. */
 @Timeout(value = 400, unit = TimeUnit.SECONDS)
+@Tag("slow")
 class ExecutorLossTest {
     private static final int RECORDS = 20_000;
 

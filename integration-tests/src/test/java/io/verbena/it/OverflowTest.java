@@ -12,6 +12,7 @@ import org.apache.spark.HashPartitioner;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
@@ -20,6 +21,7 @@ import scala.Tuple2;
 /** More data than memory: what does not fit goes to disk, results stay the same, and the figures say how much it was. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Tag("slow")
 class OverflowTest {
     private static final long MEMORY = 64L << 20;
 

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.apache.spark.api.java.JavaPairRDD;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,6 +26,7 @@ import scala.Tuple2;
 
 /** Encryption, authentication and compression, in all combinations that change how blocks lie in memory. */
 @Timeout(value = 240, unit = TimeUnit.SECONDS)
+@Tag("slow")
 class ProtectionTest {
     private static final String MARKER = "plain-marker-of-the-test";
     private static final int RECORDS = 4000;
