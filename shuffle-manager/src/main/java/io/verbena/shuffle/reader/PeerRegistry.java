@@ -10,7 +10,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executor;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
@@ -30,7 +30,7 @@ public final class PeerRegistry implements AutoCloseable {
     private final Transport transport;
     private final BlockClient client;
     private final ShuffleCounters counters;
-    private final ExecutorService background;
+    private final Executor background;
     private final long timeoutMs;
     private final Object lock = new Object();
 
@@ -62,11 +62,7 @@ public final class PeerRegistry implements AutoCloseable {
 
     /** Creates an empty registry; connecting and fetching directories happens on {@code background}. */
     public PeerRegistry(
-            Transport transport,
-            BlockClient client,
-            ShuffleCounters counters,
-            ExecutorService background,
-            long timeoutMs) {
+            Transport transport, BlockClient client, ShuffleCounters counters, Executor background, long timeoutMs) {
         this.transport = transport;
         this.client = client;
         this.counters = counters;
@@ -89,7 +85,7 @@ public final class PeerRegistry implements AutoCloseable {
             peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
             peer.touch();
         }
-        // Outside the lock: when the pool is full this thread does the work itself, and it waits for the peer.
+        // Outside the lock: an executor may run it at once on this thread, and it waits for the peer.
         background.execute(() -> open(peer, shuffleId, use.shuffle));
         return use;
     }

@@ -6,7 +6,7 @@ import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.transport.ReadLease;
 import java.io.IOException;
-import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,7 +28,7 @@ public final class Evictor {
     private final MapOutputStore store;
     private final StockFiles files;
     private final ShuffleCounters counters;
-    private final ExecutorService background;
+    private final Executor background;
     private final double highWaterMark;
     private final AtomicBoolean running = new AtomicBoolean();
 
@@ -38,7 +38,7 @@ public final class Evictor {
             MapOutputStore store,
             StockFiles files,
             ShuffleCounters counters,
-            ExecutorService background,
+            Executor background,
             double highWaterMark) {
         this.arena = arena;
         this.store = store;

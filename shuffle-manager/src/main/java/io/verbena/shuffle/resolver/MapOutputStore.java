@@ -182,17 +182,6 @@ public final class MapOutputStore {
                         .toList();
     }
 
-    /** Bytes of all map outputs in memory. */
-    public long bytesInMemory() {
-        long total = 0;
-        for (Integer shuffleId : shuffles.keySet()) {
-            for (MapOutput.InMemory output : inMemory(shuffleId)) {
-                total += output.bytes();
-            }
-        }
-        return total;
-    }
-
     /** Ids of all shuffles of which something is held. */
     public List<Integer> shuffleIds() {
         return List.copyOf(shuffles.keySet());

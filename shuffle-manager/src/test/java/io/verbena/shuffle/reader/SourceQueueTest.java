@@ -26,7 +26,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.Adler32;
@@ -73,37 +72,6 @@ class SourceQueueTest {
     private PeerRegistry peers;
     private int mapIndex;
 
-    /** Runs at once on the caller: answers of the test's network come at once too. */
-    private static final class Direct extends AbstractExecutorService {
-        @Override
-        public void execute(Runnable job) {
-            job.run();
-        }
-
-        @Override
-        public void shutdown() {}
-
-        @Override
-        public List<Runnable> shutdownNow() {
-            return List.of();
-        }
-
-        @Override
-        public boolean isShutdown() {
-            return false;
-        }
-
-        @Override
-        public boolean isTerminated() {
-            return false;
-        }
-
-        @Override
-        public boolean awaitTermination(long timeout, TimeUnit unit) {
-            return true;
-        }
-    }
-
     @BeforeEach
     void setUp() {
         self = new TestExecutor("self", folder, 1 << 20, 8, 1 << 16, false, null);
@@ -114,7 +82,7 @@ class SourceQueueTest {
             refs.put(executor, new ArrayList<>());
         }
         views = new ViewTransport(self.memory().transport());
-        peers = new PeerRegistry(views, network, counters, new Direct(), TIMEOUT_MS);
+        peers = new PeerRegistry(views, network, counters, Runnable::run, TIMEOUT_MS);
     }
 
     @AfterEach
@@ -329,7 +297,7 @@ class SourceQueueTest {
     @Test
     void shouldFetchInFramesFromAPeerThatCannotBeViewed() {
         peers.close();
-        peers = new PeerRegistry(self.memory().transport(), network, counters, new Direct(), TIMEOUT_MS);
+        peers = new PeerRegistry(self.memory().transport(), network, counters, Runnable::run, TIMEOUT_MS);
         commitMixture(near, 10);
         assertThat(sorted(read(0, PARTITIONS, true))).isEqualTo(expected(0, PARTITIONS));
         assertThat(counters.get(ShuffleCounter.READ_MAPPED_BYTES)).isZero();

@@ -17,8 +17,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
@@ -52,7 +52,7 @@ class EvictorTest {
     private BlockServer server;
 
     /** Keeps what is to run in the background until the test runs it. */
-    private static final class Jobs extends AbstractExecutorService {
+    private static final class Jobs implements Executor {
         private final List<Runnable> waiting = new ArrayList<>();
 
         @Override
@@ -64,29 +64,6 @@ class EvictorTest {
             List<Runnable> now = new ArrayList<>(waiting);
             waiting.clear();
             now.forEach(Runnable::run);
-        }
-
-        @Override
-        public void shutdown() {}
-
-        @Override
-        public List<Runnable> shutdownNow() {
-            return List.of();
-        }
-
-        @Override
-        public boolean isShutdown() {
-            return false;
-        }
-
-        @Override
-        public boolean isTerminated() {
-            return false;
-        }
-
-        @Override
-        public boolean awaitTermination(long timeout, TimeUnit unit) {
-            return true;
         }
     }
 

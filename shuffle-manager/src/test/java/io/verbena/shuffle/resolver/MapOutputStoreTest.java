@@ -55,7 +55,7 @@ class MapOutputStoreTest {
         assertThat(store.get(1, 8)).isNull();
         assertThat(store.get(2, 7)).isNull();
         assertThat(store.shuffleIds()).containsExactly(1);
-        assertThat(store.bytesInMemory()).isEqualTo(output.bytes());
+        assertThat(store.inMemory(1)).containsExactly(output);
         // Plain memory has no file a neighbour could map.
         assertThat(store.directory(1).outputs()).containsOnly(Map.entry(7L, MapOutputDirectory.Entry.SERVED));
         RunImage run = output.open().get(0);
@@ -222,7 +222,9 @@ class MapOutputStoreTest {
                         Set<Long> seen = new HashSet<>();
                         for (int i = 0; i < 20; i++) {
                             seen.addAll(store.directory(shuffleId).outputs().keySet());
-                            assertThat(store.bytesInMemory()).isNotNegative();
+                            store.inMemory(shuffleId)
+                                    .forEach(
+                                            output -> assertThat(output.bytes()).isPositive());
                         }
                         return seen;
                     }));

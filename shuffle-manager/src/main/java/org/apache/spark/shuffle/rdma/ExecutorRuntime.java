@@ -251,9 +251,9 @@ final class ExecutorRuntime implements AutoCloseable {
             backing.close();
         } else {
             // Spark ends an executor without waiting for its tasks. They hold addresses, so the memory goes with the
-            // process.
+            // process. A lease of a neighbour, which has a mapping of its own, cannot be told from a task's here.
             LOG.warn(
-                    "tasks still use shuffle memory at shutdown: it stays mapped until the process ends; {}",
+                    "tasks or neighbours still use shuffle memory at shutdown: it stays mapped until the process ends; {}",
                     arena.statistics());
             removeTree(backing.ownerDirectory());
         }
