@@ -1,0 +1,17 @@
+package com.ibm.disni.util;
+
+import io.verbena.verbs.bound.VerbsNative;
+import java.nio.ByteBuffer;
+
+/**
+ * Takes the place of DiSNI's class of this name, which casts to a type of java.base that is not exported and so needs JVM flags.
+ * Compiled into its own folder of the jar, from where only the library's class loader takes it.
+ */
+public final class MemoryUtils {
+    private MemoryUtils() {}
+
+    /** Returns the address of a direct buffer's index 0. */
+    public static long getAddress(ByteBuffer buffer) {
+        return VerbsNative.bufferAddress(buffer);
+    }
+}
