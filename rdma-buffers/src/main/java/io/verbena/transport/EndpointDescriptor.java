@@ -9,6 +9,8 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,6 +30,9 @@ import java.util.zip.CRC32C;
  * lease file              file
  * segment count           4
  *   id 4, address 8, length 8, rkey 4, file
+ * device count            4
+ *   address count 4, each: length 4 (4 or 16), bytes, port 4
+ *   device rkey 4, one for each segment in order
  * CRC32C of all above     4
  *
  * file = present 1 [, path UTF, device 8, inode 8]; all numbers big-endian
@@ -38,13 +43,19 @@ import java.util.zip.CRC32C;
  * @param token random identity of the endpoint
  * @param leaseFile where readers lock, null when nothing can be shared
  * @param segments the registered segments that this transport can read
+ * @param devices where the endpoint accepts connections, none when it shares memory only
  */
 public record EndpointDescriptor(
-        String transport, String bootId, UUID token, SegmentFile leaseFile, List<SegmentEntry> segments) {
+        String transport,
+        String bootId,
+        UUID token,
+        SegmentFile leaseFile,
+        List<SegmentEntry> segments,
+        List<DeviceEntry> devices) {
     /** First four bytes: "VRBN". */
     public static final int MAGIC = 0x5652424E;
     /** Next four bytes. A reader of another version cannot know the rest of the layout. */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     private static final int HEADER_BYTES = 8;
     private static final int CRC_BYTES = 4;
@@ -71,9 +82,36 @@ public record EndpointDescriptor(
         }
     }
 
-    /** Copies the list. */
+    /**
+     * One device of the owner. Immutable.
+     *
+     * @param addresses where it listens; numbers, never names
+     * @param rkeys the device's own key of each segment, in the order of the segment table; 0 = not registered there
+     */
+    public record DeviceEntry(List<InetSocketAddress> addresses, List<Integer> rkeys) {
+        /** Copies both lists. */
+        public DeviceEntry {
+            addresses = List.copyOf(addresses);
+            rkeys = List.copyOf(rkeys);
+        }
+    }
+
+    /** Copies both lists. */
     public EndpointDescriptor {
         segments = List.copyOf(segments);
+        devices = List.copyOf(devices);
+        for (DeviceEntry device : devices) {
+            if (device.rkeys().size() != segments.size()) {
+                throw new IllegalArgumentException(
+                        "a device has keys for segments=" + device.rkeys().size() + " of " + segments.size());
+            }
+        }
+    }
+
+    /** Makes the descriptor of an endpoint that accepts no connections. */
+    public EndpointDescriptor(
+            String transport, String bootId, UUID token, SegmentFile leaseFile, List<SegmentEntry> segments) {
+        this(transport, bootId, token, leaseFile, segments, List.of());
     }
 
     /** Returns the bytes to send. */
@@ -94,6 +132,10 @@ public record EndpointDescriptor(
                 out.writeLong(segment.length());
                 out.writeInt(segment.rkey());
                 writeFile(out, segment.file());
+            }
+            out.writeInt(devices.size());
+            for (DeviceEntry device : devices) {
+                writeDevice(out, device);
             }
             out.writeInt(crc(bytes.toByteArray(), bytes.size()));
         } catch (IOException e) {
@@ -155,10 +197,47 @@ public record EndpointDescriptor(
             }
             segments.add(entry);
         }
+        List<DeviceEntry> devices = new ArrayList<>();
+        int deviceCount = in.readInt();
+        for (int i = 0; i < deviceCount; i++) {
+            devices.add(readDevice(in, count));
+        }
         if (in.available() != 0) {
             throw new IOException("trailing bytes=" + in.available());
         }
-        return new EndpointDescriptor(transport, bootId, token, leaseFile, segments);
+        return new EndpointDescriptor(transport, bootId, token, leaseFile, segments, devices);
+    }
+
+    private static void writeDevice(DataOutputStream out, DeviceEntry device) throws IOException {
+        out.writeInt(device.addresses().size());
+        for (InetSocketAddress address : device.addresses()) {
+            byte[] number = address.getAddress().getAddress();
+            out.writeInt(number.length);
+            out.write(number);
+            out.writeInt(address.getPort());
+        }
+        for (int rkey : device.rkeys()) {
+            out.writeInt(rkey);
+        }
+    }
+
+    private static DeviceEntry readDevice(DataInputStream in, int segmentCount) throws IOException {
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        int addressCount = in.readInt();
+        for (int i = 0; i < addressCount; i++) {
+            int length = in.readInt();
+            if (length != 4 && length != 16) {
+                throw new IOException("an address has lengthBytes=" + length);
+            }
+            byte[] number = new byte[length];
+            in.readFully(number);
+            addresses.add(new InetSocketAddress(InetAddress.getByAddress(number), in.readInt()));
+        }
+        List<Integer> rkeys = new ArrayList<>();
+        for (int i = 0; i < segmentCount; i++) {
+            rkeys.add(in.readInt());
+        }
+        return new DeviceEntry(addresses, rkeys);
     }
 
     private static void writeFile(DataOutputStream out, SegmentFile file) throws IOException {

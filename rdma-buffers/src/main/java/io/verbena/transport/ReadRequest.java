@@ -46,8 +46,12 @@ public final class ReadRequest {
         requireFit();
     }
 
-    /** Throws unless all ranges fit the destination, which may have been shrunk since. */
-    void requireFit() {
+    /**
+     * For transports: checks again, since the destination may have been shrunk.
+     *
+     * @throws IllegalArgumentException if a range does not fit the destination
+     */
+    public void requireFit() {
         long capacity = destination.capacity();
         for (Range range : ranges) {
             long offset = range.destinationOffset();

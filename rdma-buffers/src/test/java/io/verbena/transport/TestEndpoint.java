@@ -1,6 +1,7 @@
 package io.verbena.transport;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import io.verbena.arena.Arena;
 import io.verbena.arena.ArenaOptions;
@@ -11,6 +12,7 @@ import io.verbena.memory.Backings;
 import io.verbena.memory.OffHeap;
 import io.verbena.memory.SegmentBacking;
 import io.verbena.registration.MemoryRegion;
+import io.verbena.registration.Registrar;
 import io.verbena.registration.SoftRegistrar;
 import java.nio.file.Path;
 import java.util.List;
@@ -24,13 +26,23 @@ public final class TestEndpoint implements AutoCloseable {
     public static final long SEGMENT = 1 << 20;
 
     private final SegmentBacking backing;
-    private final SoftRegistrar registrar = new SoftRegistrar();
+    private final Registrar registrar;
     private final Arena arena;
     private final Transport transport;
 
     /** Opens a side in a directory on tmpfs, with a budget of eight segments. */
     public TestEndpoint(
             Path shm, String kind, BiFunction<Supplier<List<MemoryRegion>>, SegmentBacking, Transport> opener) {
+        this(shm, kind, new SoftRegistrar(), opener);
+    }
+
+    /** As above, with a registrar that is closed at the end if it can be. */
+    public TestEndpoint(
+            Path shm,
+            String kind,
+            Registrar registrar,
+            BiFunction<Supplier<List<MemoryRegion>>, SegmentBacking, Transport> opener) {
+        this.registrar = registrar;
         backing = Backings.choose(new BackingOptions(kind, shm, null, "test", SEGMENT));
         arena = new Arena(new ArenaOptions(8 * SEGMENT, SEGMENT, 1, true), backing, registrar);
         transport = opener.apply(arena::regions, backing);
@@ -82,6 +94,9 @@ public final class TestEndpoint implements AutoCloseable {
         assertThat(end.committedBytes()).isZero();
         assertThat(end.quarantinedBytes()).isZero();
         assertThat(registrar.statistics().liveRegions()).isZero();
+        if (registrar instanceof AutoCloseable closeable) {
+            assertThatCode(closeable::close).doesNotThrowAnyException();
+        }
         Path directory = backing.ownerDirectory();
         if (directory != null) {
             assertThat(directory.toFile().list()).containsExactly("owner.lock");

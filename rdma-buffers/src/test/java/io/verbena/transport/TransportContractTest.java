@@ -7,6 +7,8 @@ import io.verbena.arena.RegisteredBuffer;
 import io.verbena.memory.OffHeap;
 import io.verbena.memory.SegmentBacking;
 import io.verbena.registration.MemoryRegion;
+import io.verbena.registration.Registrar;
+import io.verbena.registration.SoftRegistrar;
 import io.verbena.testing.Await;
 import io.verbena.testing.Tmpfs;
 import io.verbena.transport.ReadRequest.Range;
@@ -48,11 +50,16 @@ public abstract class TransportContractTest {
     /** Opens an endpoint over memory in a directory that the other endpoint can see. */
     protected abstract Transport open(Supplier<List<MemoryRegion>> regions, SegmentBacking backing);
 
+    /** Returns what registers the next endpoint's memory, closed with it. */
+    protected Registrar registrar() throws Exception {
+        return new SoftRegistrar();
+    }
+
     @BeforeEach
     void connect() throws Exception {
         shm = Tmpfs.directory();
-        owner = new TestEndpoint(shm.path(), "shm", this::open);
-        reader = new TestEndpoint(shm.path(), "shm", this::open);
+        owner = new TestEndpoint(shm.path(), "shm", registrar(), this::open);
+        reader = new TestEndpoint(shm.path(), "shm", registrar(), this::open);
         served = owner.acquireFilled(BYTES, 1);
         destination = reader.acquire(BYTES);
         remote = reader.transport().connect(owner.transport().descriptor(), TIMEOUT);

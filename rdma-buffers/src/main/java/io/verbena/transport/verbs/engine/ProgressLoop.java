@@ -1,0 +1,241 @@
+package io.verbena.transport.verbs.engine;
+
+import io.verbena.memory.OffHeap;
+import io.verbena.threads.DaemonThreads;
+import io.verbena.transport.ReadRequest;
+import io.verbena.transport.TransportException;
+import io.verbena.verbs.bound.VerbsNative;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The progress thread of a device: drain the completion queues, spin briefly, arm, sleep. It also runs the links' tasks and looks
+ * at their deadlines.
+ *
+ * <p>Threads: {@link #execute}, {@link #wake}, {@link #fail} and {@link #wakeForDeadline} by any, the rest by the thread itself.
+ */
+final class ProgressLoop implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ProgressLoop.class);
+
+    /** Entries of one poll. */
+    private static final int BATCH = 64;
+
+    /** Lease time-outs and handshakes are looked at this often. */
+    private static final long TICK_NS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private static final long CLOSE_WAIT_MS = 10_000;
+
+    private final Device device;
+    private final long spinNs;
+    private final TaskInbox inbox = new TaskInbox();
+    private final int[] fds;
+    private final long records = OffHeap.allocate((long) BATCH * VerbsNative.WC_BYTES);
+    private final Thread thread;
+    private volatile boolean stopping;
+    private volatile boolean stopped;
+    private volatile long wakesNs = Link.NEVER;
+    private long nextTickNs = System.nanoTime();
+    private boolean armed;
+    private long[] armedQueues = {};
+    private boolean failing;
+
+    ProgressLoop(Device device, long spinNs) throws IOException {
+        this.device = device;
+        this.spinNs = spinNs;
+        this.fds = new int[] {device.completionFd(), inbox.fd()};
+        this.thread = DaemonThreads.factory("verbs-progress-" + device.name()).newThread(this::run);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Runs a task on the thread; after the end, on the caller's. */
+    void execute(Runnable task) {
+        if (stopped) {
+            task.run();
+        } else {
+            inbox.add(task);
+            if (stopped) {
+                inbox.run();
+            }
+        }
+    }
+
+    /** Ends a request that was not begun. */
+    void fail(ReadRequest request, TransportException why) {
+        execute(() -> Listeners.finish(request, why));
+    }
+
+    void wake() {
+        inbox.wake();
+    }
+
+    /** Wakes the thread if it would sleep past a deadline. */
+    void wakeForDeadline(long deadlineNs) {
+        long wakes = wakesNs;
+        if (wakes != Link.NEVER && deadlineNs - wakes < 0) {
+            inbox.wake();
+        }
+    }
+
+    private void run() {
+        while (!stopping) {
+            try {
+                round();
+            } catch (RuntimeException | IOException e) {
+                // A defect or a dying device: said once, and not at the speed of the loop.
+                if (!failing) {
+                    LOG.error("progress thread of {} goes on after: {}", device.name(), e.toString(), e);
+                }
+                failing = true;
+                pause();
+            }
+        }
+        stopped = true;
+        inbox.run();
+    }
+
+    private void pause() {
+        try {
+            TimeUnit.MILLISECONDS.sleep(10);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void round() throws IOException {
+        boolean ran = inbox.run();
+        boolean worked = drain() || ran;
+        long now = System.nanoTime();
+        if (now - nextTickNs >= 0 || isPast(now)) {
+            nextTickNs = now + TICK_NS;
+            device.links().all().forEach(link -> link.tick(System.nanoTime()));
+        }
+        if (!worked && !spin(now)) {
+            sleep();
+        }
+    }
+
+    private boolean isPast(long now) {
+        long deadline = earliestDeadline();
+        return deadline != Link.NEVER && now - deadline > 0;
+    }
+
+    private long earliestDeadline() {
+        long earliest = Link.NEVER;
+        List<Link> links = device.links().all();
+        for (Link link : links) {
+            long deadline = link.nextDeadlineNs();
+            if (deadline != Link.NEVER && (earliest == Link.NEVER || deadline - earliest < 0)) {
+                earliest = deadline;
+            }
+        }
+        return earliest;
+    }
+
+    private boolean spin(long startNs) {
+        while (System.nanoTime() - startNs < spinNs) {
+            if (drain()) {
+                return true;
+            }
+            Thread.onSpinWait();
+        }
+        return false;
+    }
+
+    private void sleep() throws IOException {
+        long[] queues = device.completionQueues().handles();
+        if (!armed || queues != armedQueues) {
+            for (long queue : queues) {
+                VerbsNative.requestNotify(queue);
+            }
+            armed = true;
+            armedQueues = queues;
+            // What completed before the queues were armed makes no event.
+            if (drain()) {
+                return;
+            }
+        }
+        if (!inbox.sleep()) {
+            return;
+        }
+        try {
+            long now = System.nanoTime();
+            long deadline = earliestDeadline();
+            long until = deadline != Link.NEVER && deadline - nextTickNs < 0 ? deadline : nextTickNs;
+            wakesNs = until;
+            int timeoutMs = (int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - now) + 1);
+            int ready = VerbsNative.pollFds(fds, fds.length, device.links().isEmpty() ? -1 : timeoutMs);
+            if ((ready & 1) != 0) {
+                VerbsNative.drainCqEvents(device.completionChannel());
+                armed = false;
+            }
+        } finally {
+            wakesNs = Link.NEVER;
+            inbox.awake();
+        }
+    }
+
+    /** Polls until the queues are empty; returns whether there was anything. */
+    boolean drain() {
+        boolean any = false;
+        for (long queue : device.completionQueues().handles()) {
+            int count;
+            do {
+                count = VerbsNative.pollCq(queue, records, BATCH);
+                if (count < 0) {
+                    throw new IllegalStateException("ibv_poll_cq failed: errno=" + -count);
+                }
+                for (int i = 0; i < count; i++) {
+                    completed(records + (long) i * VerbsNative.WC_BYTES);
+                }
+                any |= count > 0;
+                device.counters().completions.add(count);
+            } while (count == BATCH);
+        }
+        return any;
+    }
+
+    private void completed(long entry) {
+        long wrId = OffHeap.getLong(entry);
+        int status = OffHeap.getInt(entry + VerbsNative.WC_STATUS);
+        Link link = device.links().get(WorkId.connection(wrId));
+        if (link == null) {
+            device.counters().strayCompletions.increment();
+        } else if (WorkId.isReceive(wrId)) {
+            link.receiveCompleted(
+                    (int) WorkId.sequence(wrId), status, OffHeap.getInt(entry + VerbsNative.WC_BYTE_LENGTH));
+        } else {
+            link.sent(WorkId.sequence(wrId), status, OffHeap.getInt(entry + VerbsNative.WC_VENDOR_ERROR));
+        }
+    }
+
+    boolean isThread() {
+        return Thread.currentThread().equals(thread);
+    }
+
+    /** Ends the thread; every link has ended. Does not wait if called by the thread itself. */
+    @Override
+    public void close() {
+        stopping = true;
+        inbox.wake();
+        if (isThread()) {
+            return;
+        }
+        try {
+            thread.join(CLOSE_WAIT_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (thread.isAlive()) {
+            LOG.warn("progress thread of {} has not ended: its memory and queues stay", device.name());
+            return;
+        }
+        inbox.close();
+        OffHeap.free(records);
+    }
+}

@@ -1,0 +1,88 @@
+package io.verbena.transport.verbs.engine;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.verbena.verbs.bound.VerbsNative;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The tasks of a thread that otherwise waits for file descriptors. A task that arrives while the thread is awake costs no system
+ * call.
+ *
+ * <p>Threads: any may add; one runs and waits. Ownership: closed after the waiting thread has ended.
+ */
+final class TaskInbox implements AutoCloseable {
+    private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean asleep = new AtomicBoolean();
+    private final int fd;
+
+    @GuardedBy("this")
+    private boolean closed;
+
+    TaskInbox() {
+        try {
+            fd = VerbsNative.eventFd();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot make an eventfd: " + e.getMessage(), e);
+        }
+    }
+
+    /** Adds a task; after {@link #close} nobody runs it. */
+    void add(Runnable task) {
+        tasks.add(task);
+        wake();
+    }
+
+    void wake() {
+        if (asleep.compareAndSet(true, false)) {
+            signal();
+        }
+    }
+
+    /** Under the lock: a number that has been closed may be another file's by now. */
+    private synchronized void signal() {
+        if (!closed) {
+            VerbsNative.signal(fd);
+        }
+    }
+
+    /** Runs what has been added; returns whether there was anything. */
+    boolean run() {
+        boolean any = false;
+        for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+            any = true;
+            task.run();
+        }
+        return any;
+    }
+
+    /** Announces that the thread is about to wait for {@link #fd}; returns false if it must not. */
+    boolean sleep() {
+        asleep.set(true);
+        if (tasks.isEmpty()) {
+            return true;
+        }
+        awake();
+        return false;
+    }
+
+    /** Ends {@link #sleep}. */
+    void awake() {
+        if (!asleep.compareAndSet(true, false)) {
+            VerbsNative.clear(fd);
+        }
+    }
+
+    int fd() {
+        return fd;
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        VerbsNative.closeFd(fd);
+    }
+}
