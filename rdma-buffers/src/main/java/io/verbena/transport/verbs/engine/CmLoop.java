@@ -155,23 +155,28 @@ final class CmLoop implements AutoCloseable {
         return Thread.currentThread().equals(thread);
     }
 
-    /** Ends the thread and closes the channel; every id is destroyed. */
-    @Override
-    public void close() {
+    /** Ends the thread; what is executed later runs on the caller's. */
+    void stop() {
         stopping = true;
         inbox.wake();
+        try {
+            thread.join(CLOSE_WAIT_MS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         if (thread.isAlive()) {
-            try {
-                thread.join(CLOSE_WAIT_MS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            if (thread.isAlive()) {
-                LOG.warn("the CM thread has not ended: its connections stay until the process ends");
-                return;
-            }
+            LOG.warn("the CM thread has not ended: its connections stay until the process ends");
         }
         stopped = true;
+    }
+
+    /** Ends the thread and closes the channel. Every id is destroyed: librdmacm uses an id's channel to destroy it. */
+    @Override
+    public void close() {
+        stop();
+        if (thread.isAlive()) {
+            return;
+        }
         inbox.run();
         inbox.close();
         try {

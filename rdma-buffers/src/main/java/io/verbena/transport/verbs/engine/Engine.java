@@ -233,8 +233,9 @@ public final class Engine implements VerbsDevices {
         } else {
             listeners.forEach(Listener::close);
         }
-        // After this no event of a device is looked for, so the devices may go.
-        cm.close();
+        // From here on no event of a device is looked for, so the devices may go; then the channel of their ids.
+        cm.stop();
         devices.forEach(Device::close);
+        cm.close();
     }
 }
