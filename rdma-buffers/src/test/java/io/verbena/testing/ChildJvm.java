@@ -19,8 +19,14 @@ public final class ChildJvm implements AutoCloseable {
 
     /** Starts {@code main} with the arguments. */
     public ChildJvm(Class<?> main, List<String> arguments) throws IOException {
+        this(List.of(), main, arguments);
+    }
+
+    /** Starts it through another command, for instance one that lowers a limit. */
+    public ChildJvm(List<String> prefix, Class<?> main, List<String> arguments) throws IOException {
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        List<String> command = new ArrayList<>(List.of(
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx64m",
                 "-XX:TieredStopAtLevel=1",
@@ -63,9 +69,18 @@ public final class ChildJvm implements AutoCloseable {
 
     /** Sends SIGSTOP. */
     public void stop() throws IOException, InterruptedException {
-        Process kill = new ProcessBuilder("kill", "-STOP", Long.toString(process.pid())).start();
+        signal("-STOP");
+    }
+
+    /** Sends SIGCONT. */
+    public void resume() throws IOException, InterruptedException {
+        signal("-CONT");
+    }
+
+    private void signal(String signal) throws IOException, InterruptedException {
+        Process kill = new ProcessBuilder("kill", signal, Long.toString(process.pid())).start();
         if (kill.waitFor() != 0) {
-            throw new IOException("cannot stop pid=" + process.pid());
+            throw new IOException("cannot send " + signal + " to pid=" + process.pid());
         }
     }
 

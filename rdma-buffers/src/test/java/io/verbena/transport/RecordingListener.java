@@ -9,7 +9,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Waits for the one call it may get. */
-final class RecordingListener implements ReadRequest.Listener {
+public final class RecordingListener implements ReadRequest.Listener {
     private final CompletableFuture<TransportException> end = new CompletableFuture<>();
     private final AtomicInteger calls = new AtomicInteger();
 
@@ -26,7 +26,7 @@ final class RecordingListener implements ReadRequest.Listener {
     }
 
     /** Returns the failure, null after success. */
-    TransportException await() throws InterruptedException, ExecutionException, TimeoutException {
+    public TransportException await() throws InterruptedException, ExecutionException, TimeoutException {
         TransportException cause = end.get(20, TimeUnit.SECONDS);
         assertThat(calls.get()).isEqualTo(1);
         return cause;
