@@ -1,7 +1,6 @@
 package io.verbena.verbs.bound;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -176,9 +175,6 @@ public final class VerbsNative {
 
     /** Returns sizeof(struct ibv_sge). */
     public static native int sgeBytes();
-
-    /** Returns the address of a direct buffer's index 0, or 0 if it is not direct. */
-    public static native long bufferAddress(ByteBuffer buffer);
 
     // ---- devices
 
