@@ -245,15 +245,22 @@ NATIVE(jlong, context)
     return (jlong)(intptr_t)fake_context();
 }
 
-/* Shows that the sanitizer of this build is at work. */
-NATIVE(jint, overflow, jint index)
+/* These two show that the sanitizers of this build are at work. */
+NATIVE(jint, fill, jint length)
 {
-    volatile int *array = malloc(4 * sizeof *array);
-    array[0] = 0;
-    array[index] = 1;
+    char *array = malloc(4);
+    if (array == NULL) {
+        abort();
+    }
+    memset(array, 1, (size_t)length);
     int value = array[0];
-    free((void *)(uintptr_t)array);
+    free(array);
     return value;
+}
+
+NATIVE(jint, increment, jint value)
+{
+    return value + 1;
 }
 
 static void ignore(__attribute__((unused)) int number)
