@@ -3,9 +3,12 @@ package io.verbena.verbs.inside;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.ibm.disni.util.MemBuf;
+import com.ibm.disni.util.MemoryAllocation;
 import io.verbena.memory.OffHeap;
 import io.verbena.verbs.bound.VerbsNative;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,7 +21,7 @@ public final class MemoryNatives implements AutoCloseable {
 
     public void shouldKnowThePageSize() throws IOException {
         Process getconf = new ProcessBuilder("getconf", "PAGESIZE").start();
-        String text = new String(getconf.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.US_ASCII);
+        String text = new String(getconf.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
         assertThat(VerbsNative.pageSize()).isEqualTo(Long.parseLong(text.strip()));
     }
 
@@ -101,6 +104,13 @@ public final class MemoryNatives implements AutoCloseable {
                 .isInstanceOf(IOException.class)
                 .hasMessage("cannot open path=" + file + ", write=true: open: No such file or directory [ENOENT 2]");
         assertThatThrownBy(() -> VerbsNative.openFile("x".repeat(4096), false)).hasMessageContaining("ENAMETOOLONG");
+    }
+
+    /** In a JVM without --add-opens: the sanitized run is one. */
+    public void shouldGiveDisniTheAddressesOfItsBuffers() {
+        MemBuf buffer = MemoryAllocation.getInstance().allocate(64);
+        assertThat(buffer.address()).isEqualTo(OffHeap.addressOf(buffer.getBuffer()));
+        buffer.free();
     }
 
     public void shouldRefuseWhatCannotBeMapped() {

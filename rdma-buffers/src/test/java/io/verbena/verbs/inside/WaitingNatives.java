@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.verbena.verbs.bound.VerbsNative;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -45,7 +46,7 @@ public final class WaitingNatives implements AutoCloseable {
             try {
                 return VerbsNative.pollFds(new int[] {first, second}, 2, -1);
             } catch (IOException e) {
-                throw new java.io.UncheckedIOException(e);
+                throw new UncheckedIOException(e);
             }
         });
         VerbsNative.signal(second);
