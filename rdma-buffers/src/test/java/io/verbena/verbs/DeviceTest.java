@@ -17,9 +17,4 @@ class DeviceTest {
     List<DynamicTest> connections() throws Exception {
         return TestLibrary.tests(TestLibrary.open(), "ConnectionsOnDevice");
     }
-
-    @TestFactory
-    List<DynamicTest> memory() throws Exception {
-        return TestLibrary.tests(TestLibrary.open(), "MemoryNatives");
-    }
 }

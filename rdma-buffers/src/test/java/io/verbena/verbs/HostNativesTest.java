@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** What the natives can do on any host; run again with sanitizers. */
+@Tag("natives")
 class HostNativesTest {
     @TestFactory
     List<DynamicTest> memory() throws Exception {

@@ -100,8 +100,8 @@ public final class ConnectionsOnDevice implements AutoCloseable {
         long accepted = event[0];
         assertThat(event[1]).isEqualTo(listener);
         assertThat(event[3]).isEqualTo(request.length);
-        assertThat(event[4]).as("what the peer serves is ours to ask for").isEqualTo(16);
-        assertThat(event[5]).isEqualTo(8);
+        assertThat(event[4]).as("reads from here, which the peer serves").isEqualTo(8);
+        assertThat(event[5]).as("reads to here").isEqualTo(16);
         assertThat(Arrays.copyOf(data, request.length)).isEqualTo(request);
         assertThat(VerbsNative.peerAddress(accepted)).isEqualTo(address.getAddress());
         VerbsNative.reject(accepted, new byte[] {42, 43});

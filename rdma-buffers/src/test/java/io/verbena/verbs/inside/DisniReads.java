@@ -92,6 +92,7 @@ public final class DisniReads implements AutoCloseable {
 
         client.id.disconnect();
         RawEnd.expect(serverEvents, RDMA_CM_EVENT_DISCONNECTED);
+        server.id.disconnect();
         RawEnd.expect(clientEvents, RDMA_CM_EVENT_DISCONNECTED);
     }
 

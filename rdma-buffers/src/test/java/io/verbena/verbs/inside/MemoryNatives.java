@@ -47,11 +47,11 @@ public final class MemoryNatives implements AutoCloseable {
     }
 
     public void shouldMapAnAnonymousFileTwiceOntoTheSameMemory() throws IOException {
-        int fd = VerbsNative.createMemfd("verbena-ä", false, 0);
+        int fd = VerbsNative.createMemfd("verbena-test", false, 0);
         assertThat(fd).isNotNegative();
         assertThat(Files.readSymbolicLink(Path.of("/proc/self/fd", Integer.toString(fd))))
                 .asString()
-                .startsWith("/memfd:verbena-ä");
+                .startsWith("/memfd:verbena-test");
         VerbsNative.setLength(fd, 2 * LENGTH);
         long writable = VerbsNative.map(fd, LENGTH, LENGTH, true);
         long readable = VerbsNative.map(fd, 0, 2 * LENGTH, false);
@@ -88,7 +88,7 @@ public final class MemoryNatives implements AutoCloseable {
     }
 
     public void shouldOpenFiles() throws IOException {
-        Path file = Files.createTempFile("verbena-öffnen-", ".bin");
+        Path file = Files.createTempFile("verbena-open-", ".bin");
         Files.write(file, new byte[] {1, 2, 3, 4, 5, 6, 7, 8});
         int fd = VerbsNative.openFile(file.toString(), false);
         long address = VerbsNative.map(fd, 0, 8, false);
