@@ -1,10 +1,22 @@
 # Sourced by the commands in bin/: makes a JDK and Maven available. Installs only what is missing.
 
-# What must be there: command | Debian packages that bring it, best first.
+# What must be there: command or C header | Debian packages that bring it, best first.
 PREREQUISITES=(
   "javac|openjdk-17-jdk-headless openjdk-21-jdk-headless"
   "mvn|maven"
+  "gcc|gcc"
+  "make|make"
+  "/usr/include/stdio.h|libc6-dev"
+  "/usr/include/infiniband/verbs.h|libibverbs-dev"
+  "/usr/include/rdma/rdma_cma.h|librdmacm-dev"
 )
+# The native libraries for the other architecture.
+if [[ $(uname -m) == x86_64 ]]; then
+  PREREQUISITES+=(
+    "aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu"
+    "/usr/aarch64-linux-gnu/include/stdio.h|libc6-dev-arm64-cross"
+  )
+fi
 MINIMUM_JAVA=17
 # Spark 4.0 and older do not run on later ones.
 MAXIMUM_JAVA=21
@@ -38,7 +50,11 @@ path_jdk() {
 }
 
 present() {
-  if [[ $1 == javac ]]; then use_jdk; else command -v "$1" >/dev/null; fi
+  case $1 in
+    javac) use_jdk ;;
+    *.h) [[ -f $1 ]] ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
 }
 
 # Prints the first of the packages that apt can install, or the first of all.

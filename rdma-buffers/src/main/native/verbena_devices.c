@@ -49,7 +49,8 @@ NATIVE(void, queryDevice, jlong context, jlongArray out)
         return;
     }
     const jlong values[DEVICE(VALUES)] = {
-        [DEVICE(MAX_MR_SIZE)] = (jlong)device.max_mr_size,
+        /* Some drivers say 2^64-1 for no limit. */
+        [DEVICE(MAX_MR_SIZE)] = device.max_mr_size <= INT64_MAX ? (jlong)device.max_mr_size : INT64_MAX,
         [DEVICE(MAX_MR)] = device.max_mr,
         [DEVICE(MAX_QP)] = device.max_qp,
         [DEVICE(MAX_QP_WR)] = device.max_qp_wr,

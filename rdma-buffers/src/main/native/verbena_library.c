@@ -62,8 +62,3 @@ NATIVE(jint, sgeBytes)
 {
     return (jint)sizeof(struct ibv_sge);
 }
-
-NATIVE(jlong, bufferAddress, jobject buffer)
-{
-    return handle((*env)->GetDirectBufferAddress(env, buffer));
-}

@@ -1,8 +1,7 @@
 package io.verbena.verbs.bound;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.nio.charset.Charset;
 
 /**
  * The calls of libibverbs, librdmacm and Linux that DiSNI lacks, on DiSNI's handles: raw addresses of the ibv_ and rdma_
@@ -14,7 +13,7 @@ import java.nio.charset.StandardCharsets;
  * <p>Ownership: arrays and memory passed in belong to the caller again when the call returns, except work requests' buffers.
  */
 public final class VerbsNative {
-    /** Device attributes of {@link #queryDevice}, by index; names as in struct ibv_device_attr. Bytes. */
+    /** Device attributes of {@link #queryDevice}, by index; names as in struct ibv_device_attr. Bytes, at most Long.MAX_VALUE. */
     public static final int DEVICE_MAX_MR_SIZE = 0;
     /** Count. */
     public static final int DEVICE_MAX_MR = 1;
@@ -143,6 +142,8 @@ public final class VerbsNative {
 
     private static final String IBVERBS = "libibverbs.so.1";
     private static final String RDMACM = "librdmacm.so.1";
+    /** What Java's own file names are encoded in. */
+    private static final Charset NATIVE_ENCODING = Charset.forName(System.getProperty("native.encoding"));
 
     static {
         System.loadLibrary("verbena");
@@ -176,9 +177,6 @@ public final class VerbsNative {
 
     /** Returns sizeof(struct ibv_sge). */
     public static native int sgeBytes();
-
-    /** Returns the address of a direct buffer's index 0, or 0 if it is not direct. */
-    public static native long bufferAddress(ByteBuffer buffer);
 
     // ---- devices
 
@@ -278,7 +276,8 @@ public final class VerbsNative {
      * Takes one event if there is one and acknowledges it: returns its type (enum rdma_cm_event_type), or -1 if there is none.
      *
      * @param out {@link #CM_EVENT_VALUES} long: {id, listening id or 0, status, bytes of private data copied, initiator depth,
-     *     responder resources}. A CONNECT_REQUEST's id is new and the caller's
+     *     responder resources}. The depths are this side's, as accept wants them: what the peer gave, exchanged. A
+     *     CONNECT_REQUEST's id is new and the caller's
      * @param privateData receives the private data, cut at its length. The wire pads it: a request brings all 56 bytes
      */
     public static native int nextCmEvent(long channel, long[] out, byte[] privateData) throws IOException;
@@ -367,7 +366,7 @@ public final class VerbsNative {
      * @param hugePageLog2 binary logarithm of the huge page size in bytes, 0 is the default size; only with {@code hugetlb}
      */
     public static int createMemfd(String name, boolean hugetlb, int hugePageLog2) {
-        return createMemfdNamed(name.getBytes(StandardCharsets.UTF_8), hugetlb, hugePageLog2);
+        return createMemfdNamed(name.getBytes(NATIVE_ENCODING), hugetlb, hugePageLog2);
     }
 
     private static native int createMemfdNamed(byte[] name, boolean hugetlb, int hugePageLog2);
@@ -384,7 +383,7 @@ public final class VerbsNative {
     /** Opens a file for reading, or for both; returns its descriptor. */
     public static int openFile(String path, boolean write) throws IOException {
         try {
-            return openPath(path.getBytes(StandardCharsets.UTF_8), write);
+            return openPath(path.getBytes(NATIVE_ENCODING), write);
         } catch (IOException e) {
             throw new IOException("cannot open path=" + path + ", write=" + write + ": " + e.getMessage(), e);
         }

@@ -1,6 +1,6 @@
 package com.ibm.disni.util;
 
-import io.verbena.verbs.bound.VerbsNative;
+import io.verbena.memory.OffHeap;
 import java.nio.ByteBuffer;
 
 /**
@@ -12,6 +12,6 @@ public final class MemoryUtils {
 
     /** Returns the address of a direct buffer's index 0. */
     public static long getAddress(ByteBuffer buffer) {
-        return VerbsNative.bufferAddress(buffer);
+        return OffHeap.addressOf(buffer);
     }
 }
