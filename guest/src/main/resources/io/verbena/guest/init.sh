@@ -20,6 +20,14 @@ for word in $(cat /proc/cmdline); do
     esac
 done
 
+(
+    sleep "$limit"
+    echo "guest: the limit of $limit s is reached"
+    # Thread dumps go where the output goes.
+    chroot /newroot busybox killall -QUIT java && sleep 5
+    poweroff -f
+) &
+
 for module in /modules/*; do
     insmod "$module" || fail "cannot load $module"
 done
@@ -34,15 +42,6 @@ mount -t devpts pts /newroot/dev/pts
 mount -t tmpfs run /newroot/run
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none exchange /newroot/exchange || fail "cannot mount the exchange"
 ip link set lo up
-
-(
-    sleep "$limit"
-    echo "guest: the limit of $limit s is reached"
-    # Thread dumps go where the output goes.
-    chroot /newroot busybox killall -QUIT java
-    sleep 5
-    poweroff -f
-) &
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
 ulimit -l unlimited
