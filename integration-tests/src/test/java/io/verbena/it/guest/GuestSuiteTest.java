@@ -1,0 +1,117 @@
+package io.verbena.it.guest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.api.Assumptions.abort;
+
+import io.verbena.guest.Guest;
+import io.verbena.guest.GuestResult;
+import io.verbena.guest.JavaCommand;
+import io.verbena.it.guest.SuiteReport.Result;
+import java.io.File;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicContainer;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TagFilter;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+
+/**
+ * Boots the guest once, runs all test classes tagged "guest" inside, and reports their tests as its own.
+ *
+ * <p>A test class comes from the test classes of this module or of rdma-buffers. A machine that cannot run the guest fails this test,
+ * with the packages to install. The reports and all output are kept in target/guest/suites.
+ */
+@Tag("slow")
+class GuestSuiteTest {
+    /** The bar of the whole suite in continuous integration. */
+    private static final Duration LIMIT = Duration.ofMinutes(15);
+
+    private static final String TAG = "guest";
+
+    @TestFactory
+    Stream<DynamicContainer> shouldPassInTheGuest() throws Exception {
+        Set<String> classes = taggedClasses();
+        assertThat(classes).as("test classes tagged %s", TAG).isNotEmpty();
+
+        Path directory = Path.of("target", "guest", "suites");
+        GuestResult run = new Guest(directory).limit(LIMIT).run(console(classes).script());
+        // 1 is "tests failed"; they are reported one by one below.
+        assertThat(run.exitStatus())
+                .as("exit status of the launcher in the guest%s", run.tails())
+                .isIn(0, 1);
+        SuiteReport report = SuiteReport.read(run.directory().resolve("reports"));
+        return classes.stream()
+                .map(name -> DynamicContainer.dynamicContainer(
+                        name, tests(name, report.results().getOrDefault(name, List.of()))));
+    }
+
+    private static Stream<DynamicTest> tests(String className, List<Result> results) {
+        if (results.isEmpty()) {
+            return Stream.of(
+                    DynamicTest.dynamicTest(className, () -> fail("no test of " + className + " ran in the guest")));
+        }
+        return results.stream().map(result -> DynamicTest.dynamicTest(result.name(), () -> repeat(result)));
+    }
+
+    private static void repeat(Result result) {
+        String text = result.className() + "." + result.name() + ": " + result.message();
+        switch (result.outcome()) {
+            case PASSED -> {}
+            case SKIPPED -> abort(text);
+            case FAILED -> fail(text);
+        }
+    }
+
+    private static Set<String> taggedClasses() {
+        TestPlan plan = LauncherFactory.create()
+                .discover(LauncherDiscoveryRequestBuilder.request()
+                        .selectors(DiscoverySelectors.selectClasspathRoots(testClasses()))
+                        .filters(TagFilter.includeTags(TAG))
+                        .build());
+        return plan.getRoots().stream()
+                .flatMap(root -> plan.getDescendants(root).stream())
+                .map(TestIdentifier::getSource)
+                .flatMap(source -> source.stream())
+                .filter(MethodSource.class::isInstance)
+                .map(source -> ((MethodSource) source).getClassName())
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** In a build of all modules the tests of rdma-buffers are a directory or a jar, depending on Maven's phase. */
+    private static Set<Path> testClasses() {
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .filter(entry -> entry.endsWith("test-classes") || entry.matches(".*/rdma-buffers-[^/]*-tests\\.jar"))
+                .map(Path::of)
+                .collect(Collectors.toSet());
+    }
+
+    private static JavaCommand console(Set<String> classes) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "execute",
+                "--disable-banner",
+                "--disable-ansi-colors",
+                // A line when a test starts and when it ends: a run that is cut off tells where.
+                "--details=testfeed",
+                "--include-tag=" + TAG,
+                "--reports-dir=/exchange/reports"));
+        classes.forEach(name -> arguments.add("--select-class=" + name));
+        return new JavaCommand(
+                List.of("-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true"),
+                "org.junit.platform.console.ConsoleLauncher",
+                arguments);
+    }
+}
