@@ -119,7 +119,7 @@ public final class Guest {
                 "-initrd",
                 initramfs.toString(),
                 "-append",
-                "console=ttyS0 quiet panic=-1 mitigations=off verbena.limit=" + limit.toSeconds()
+                "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check verbena.limit=" + limit.toSeconds()
                         + " verbena.hugepages=" + HUGE_PAGES,
                 "-virtfs",
                 "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",

@@ -187,7 +187,7 @@ class VerbsFailureTest {
     @Test
     void shouldEndReadsWhenThePeerIsKilled() throws Exception {
         try (ChildJvm peer = new ChildJvm(VerbsProcess.class, List.of("own", A))) {
-            String[] said = peer.expect("DESCRIPTOR").split(" ");
+            String[] said = peer.expect("DESCRIPTOR").split(" ", -1);
             byte[] descriptor = HexFormat.of().parseHex(said[0]);
             SegmentEntry segment =
                     EndpointDescriptor.decode(descriptor).segments().get(0);
@@ -205,7 +205,8 @@ class VerbsFailureTest {
             }
             assertThatThrownBy(() -> reader.transport().connect(descriptor, TIMEOUT))
                     .isInstanceOfSatisfying(
-                            TransportException.class, e -> assertThat(e.reason()).isEqualTo(Reason.NOT_REACHABLE));
+                            TransportException.class,
+                            e -> assertThat(e.reason()).isEqualTo(Reason.NOT_REACHABLE));
         }
         assertAllIsWell();
     }
@@ -248,8 +249,7 @@ class VerbsFailureTest {
         RegisteredBuffer second = reader.endpoint().acquire(BYTES);
         try (RemoteMemory remote = connect()) {
             RecordingListener listener = new RecordingListener();
-            remote.read(new ReadRequest(
-                    second, List.of(whole()), System.nanoTime() + TIMEOUT.toNanos(), listener));
+            remote.read(new ReadRequest(second, List.of(whole()), System.nanoTime() + TIMEOUT.toNanos(), listener));
             assertThat(listener.await()).isNull();
         }
         second.release();
@@ -282,12 +282,14 @@ class VerbsFailureTest {
     @Test
     void shouldGiveUpOnAPeerThatNeverAnswersItsConnectRequest() throws Exception {
         try (ChildJvm peer = new ChildJvm(VerbsProcess.class, List.of("own", A))) {
-            byte[] descriptor = HexFormat.of().parseHex(peer.expect("DESCRIPTOR").split(" ")[0]);
+            byte[] descriptor =
+                    HexFormat.of().parseHex(peer.expect("DESCRIPTOR").split(" ", -1)[0]);
             peer.stop();
             long beganNs = System.nanoTime();
             assertThatThrownBy(() -> reader.transport().connect(descriptor, Duration.ofSeconds(2)))
                     .isInstanceOfSatisfying(
-                            TransportException.class, e -> assertThat(e.reason()).isEqualTo(Reason.TIMEOUT));
+                            TransportException.class,
+                            e -> assertThat(e.reason()).isEqualTo(Reason.TIMEOUT));
             assertThat(Duration.ofNanos(System.nanoTime() - beganNs)).isLessThan(Duration.ofSeconds(12));
         }
         assertAllIsWell();
@@ -295,8 +297,7 @@ class VerbsFailureTest {
 
     @Test
     void shouldRefuseAWrongTokenAndCountIt() throws Exception {
-        assertThatThrownBy(() ->
-                        connectWith(d -> with(d, UUID.randomUUID(), d.segments(), d.devices()), TIMEOUT))
+        assertThatThrownBy(() -> connectWith(d -> with(d, UUID.randomUUID(), d.segments(), d.devices()), TIMEOUT))
                 .isInstanceOfSatisfying(
                         TransportException.class, e -> assertThat(e.reason()).isEqualTo(Reason.NOT_REACHABLE))
                 .hasMessageContaining("TOKEN");
@@ -347,7 +348,7 @@ class VerbsFailureTest {
     @Test
     void shouldLeaveMemoryThatCannotBeRegisteredToOtherWays() throws Exception {
         try (ChildJvm child = limited("4m", 1L << 20)) {
-            String[] said = child.expect("SEGMENTS").split("[ =]");
+            String[] said = child.expect("SEGMENTS").split("[ =]", -1);
             int refused = Integer.parseInt(said[2]);
             assertThat(refused).isBetween(1, 8);
             assertThat(Integer.parseInt(said[4])).isGreaterThanOrEqualTo(refused);

@@ -20,8 +20,7 @@ final class VerbsSide implements AutoCloseable {
     private VerbsSide(Tmpfs shm, VerbsDevices devices) {
         this.shm = shm;
         this.devices = devices;
-        this.endpoint =
-                new TestEndpoint(shm.path(), "shm", devices, (regions, backing) -> devices.transport(regions));
+        this.endpoint = new TestEndpoint(shm.path(), "shm", devices, (regions, backing) -> devices.transport(regions));
     }
 
     /** Opens a side on all interfaces that the options name. */
