@@ -51,10 +51,10 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    /** Returns what follows the keyword in the first line that begins with it; fails if none comes in 30 seconds. */
+    /** Returns what follows the keyword in the first line that begins with it; fails if none comes in two minutes, which is long for an emulated machine. */
     public String expect(String keyword) throws InterruptedException {
         List<String> seen = new ArrayList<>();
-        long deadlineNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long deadlineNs = System.nanoTime() + TimeUnit.MINUTES.toNanos(2);
         while (true) {
             String line = lines.poll(Math.max(0, deadlineNs - System.nanoTime()), TimeUnit.NANOSECONDS);
             if (line == null) {
