@@ -7,6 +7,7 @@ import io.verbena.testing.Tmpfs;
 import io.verbena.verbs.VerbsLibraryOptions.Source;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
+import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,6 +39,26 @@ class VerbsLibraryTest {
         assertThat(slice).isEqualTo(address + 16);
         assertThat(type.getDeclaredConstructors()[0].toString()).startsWith("private");
         assertThat(directory).isEmptyDirectory();
+    }
+
+    /** So an application's own DiSNI, of whatever version, is not mixed with it. */
+    @Test
+    void shouldTakeAllOfDisniFromItsOwnFolder() throws Exception {
+        ClassLoader loader = VerbsLibrary.open(BUNDLED).classLoader();
+        URL folder = VerbsLibrary.class.getClassLoader().getResource("native/classes");
+        assertThat(folder).isNotNull();
+        int count = 0;
+        try (Stream<Path> files = Files.walk(Path.of(folder.toURI()))) {
+            for (Path file :
+                    (Iterable<Path>) files.filter(path -> path.toString().endsWith(".class"))::iterator) {
+                String name = Path.of(folder.toURI()).relativize(file).toString();
+                Class<?> type = Class.forName(name.replace(".class", "").replace('/', '.'), true, loader);
+                assertThat(type.getClassLoader()).isSameAs(loader);
+                assertThat(type.getDeclaredMethods()).isNotNull();
+                count++;
+            }
+        }
+        assertThat(count).isGreaterThan(60);
     }
 
     @Test
