@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * Defines the classes that touch native methods anew, child-first, so that each has its own copy of the native library and a
  * failed attempt leaves nothing behind. Their bytes come from a folder of the jar that no other loader reads, where DiSNI is, with
- * our class in place of its MemoryUtils, which needs JVM flags; else from the parent's class path.
+ * our classes in place of its MemoryUtils, which needs JVM flags, and its logger, which is loud; else from the parent's class path.
  *
  * <p>Order of System.loadLibrary: {@link #findLibrary} first, java.library.path if it returns null.
  * <p>Threads: any; parallel capable.
