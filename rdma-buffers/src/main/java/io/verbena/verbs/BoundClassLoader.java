@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * Defines the classes that touch native methods anew, child-first, so that each has its own copy of the native library and a
- * failed attempt leaves nothing behind. Their bytes come from the parent's class path; DiSNI's MemoryUtils, which needs JVM flags,
- * is replaced by ours.
+ * failed attempt leaves nothing behind. Their bytes come from a folder of the jar that no other loader reads, where DiSNI is, with
+ * our classes in place of its MemoryUtils, which needs JVM flags, and its logger, which is loud; else from the parent's class path.
  *
  * <p>Order of System.loadLibrary: {@link #findLibrary} first, java.library.path if it returns null.
  * <p>Threads: any; parallel capable.
@@ -19,7 +19,7 @@ final class BoundClassLoader extends ClassLoader {
         registerAsParallelCapable();
     }
 
-    private static final String REPLACED = "native/replaced/";
+    private static final String OWN_CLASSES = "native/classes/";
 
     private final List<String> prefixes;
     private final ExtractedLibraries libraries;
@@ -52,7 +52,7 @@ final class BoundClassLoader extends ClassLoader {
     private Class<?> define(String name) throws ClassNotFoundException {
         String file = name.replace('.', '/') + ".class";
         try {
-            byte[] bytes = read(REPLACED + file);
+            byte[] bytes = read(OWN_CLASSES + file);
             if (bytes == null) {
                 bytes = read(file);
             }

@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.verbena.testing.Tmpfs;
 import io.verbena.verbs.VerbsLibraryOptions.Source;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
+import java.net.URL;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -16,6 +20,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
 
 class VerbsLibraryTest {
     private static final VerbsLibraryOptions BUNDLED = VerbsLibraryOptions.of(Source.BUNDLED);
@@ -38,6 +43,45 @@ class VerbsLibraryTest {
         assertThat(slice).isEqualTo(address + 16);
         assertThat(type.getDeclaredConstructors()[0].toString()).startsWith("private");
         assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void shouldNotLogAtInfoForDisni() throws Exception {
+        ClassLoader loader = VerbsLibrary.open(BUNDLED).classLoader();
+        Class<?> type = Class.forName("com.ibm.disni.util.DiSNILogger", true, loader);
+        Logger logger = (Logger) type.getMethod("getLogger").invoke(null);
+        PrintStream before = System.err;
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        try {
+            logger.info("each object");
+            logger.warn("a {}", "warning");
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(printed.toString(StandardCharsets.UTF_8))
+                .contains("WARN com.ibm.disni - a warning")
+                .doesNotContain("each object");
+    }
+
+    /** So an application's own DiSNI, of whatever version, is not mixed with it. */
+    @Test
+    void shouldTakeAllOfDisniFromItsOwnFolder() throws Exception {
+        ClassLoader loader = VerbsLibrary.open(BUNDLED).classLoader();
+        URL folder = VerbsLibrary.class.getClassLoader().getResource("native/classes");
+        assertThat(folder).isNotNull();
+        int count = 0;
+        try (Stream<Path> files = Files.walk(Path.of(folder.toURI()))) {
+            for (Path file :
+                    (Iterable<Path>) files.filter(path -> path.toString().endsWith(".class"))::iterator) {
+                String name = Path.of(folder.toURI()).relativize(file).toString();
+                Class<?> type = Class.forName(name.replace(".class", "").replace('/', '.'), true, loader);
+                assertThat(type.getClassLoader()).isSameAs(loader);
+                assertThat(type.getDeclaredMethods()).isNotNull();
+                count++;
+            }
+        }
+        assertThat(count).isGreaterThan(60);
     }
 
     @Test

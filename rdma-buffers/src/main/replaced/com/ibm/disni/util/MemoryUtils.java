@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 
 /**
  * Takes the place of DiSNI's class of this name, which casts to a type of java.base that is not exported and so needs JVM flags.
- * Compiled into its own folder of the jar, from where only the library's class loader takes it.
+ * Compiled into the folder of the jar from which only the library's class loader reads.
  */
 public final class MemoryUtils {
     private MemoryUtils() {}
