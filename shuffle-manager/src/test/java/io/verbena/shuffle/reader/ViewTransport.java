@@ -59,6 +59,11 @@ final class ViewTransport implements Transport {
         }
 
         @Override
+        public String transport() {
+            return remote.transport();
+        }
+
+        @Override
         public void refresh(byte[] descriptor) throws TransportException {
             remote.refresh(descriptor);
         }
