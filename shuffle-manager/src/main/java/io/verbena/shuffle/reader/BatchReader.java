@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  * Reads blocks of known length from peers' memory in few requests, peer by peer in turn. The memory that one task's requests hold,
  * from posting until their records have been used, is bounded; one request is always admitted.
  *
- * <p>Threads: confined to the task, but for {@code arrived}.
+ * <p>Threads: one at a time, under {@link RdmaWay}'s lock, but for {@code arrived}.
  */
 final class BatchReader {
     /** Beyond this a larger request does not make a read cheaper; a map output that is longer goes alone. */
@@ -29,6 +29,9 @@ final class BatchReader {
 
     private static final int BATCH_OUTPUTS = 256;
 
+    /** A thread that feeds a pipe may still look at a record when its task is ended early; it stops at the next one. */
+    private static final long GRACE_NS = TimeUnit.SECONDS.toNanos(1);
+
     private final PeerResources resources;
     private final long maxHeldBytes;
     private final long batchBytes;
@@ -36,9 +39,13 @@ final class BatchReader {
     private final Map<PeerShuffle, Deque<WantedOutput>> planned = new LinkedHashMap<>();
     private final Set<ReadBatch> inFlight = new HashSet<>();
     private final ConcurrentLinkedQueue<ReadBatch> arrived = new ConcurrentLinkedQueue<>();
-    private ReadBatch lingering;
+
+    /** Holds the rows that were finished last. */
+    private ReadBatch latest;
+
     private long heldBytes;
     private int inUse;
+    private boolean endedEarly;
     private volatile boolean closed;
 
     /** @param maxHeldBytes bound on memory held by this task, in bytes; also the largest map output that {@link #fits} */
@@ -147,34 +154,43 @@ final class BatchReader {
 
     /**
      * One map output of a batch is not used any more. Who got its last row may use that until it asks for another one, and that may
-     * be after the next source was opened; so the memory of rows lingers until a later source is finished too.
+     * be after the next source was opened; so the memory of the latest rows stays until a later source is finished too.
      *
      * @param layout of what was handed out, {@code null} if nothing was
      */
     void finished(ReadBatch batch, BlockLayout layout) {
-        if (layout != null) {
-            freeLingering();
+        boolean last = batch.endUse(layout);
+        if (layout != null && batch != latest && !closed) {
+            freeLatest();
+            latest = layout == BlockLayout.ROWS ? batch : null;
         }
-        if (batch.endUse()) {
+        if (last) {
             inUse--;
-            if (layout == BlockLayout.ROWS) {
-                lingering = batch;
-            } else {
+            if (batch != latest) {
                 free(batch);
             }
         }
     }
 
-    private void freeLingering() {
-        if (lingering != null) {
-            free(lingering);
-            lingering = null;
+    private void freeLatest() {
+        if (latest != null && latest.isUnused()) {
+            free(latest);
         }
+        latest = null;
     }
 
     private void free(ReadBatch batch) {
         heldBytes -= batch.bytes();
-        batch.free();
+        if (endedEarly && batch.wasHandedOut()) {
+            batch.freeLater(resources.arena(), GRACE_NS);
+        } else {
+            batch.free();
+        }
+    }
+
+    /** The task ends before all was read; called before its sources are closed. */
+    void endEarly() {
+        endedEarly = true;
     }
 
     /** True when nothing is to be read and nothing is being read. */
@@ -195,7 +211,7 @@ final class BatchReader {
     /** Frees what has arrived; what is in flight is freed by the progress thread. All that was polled is finished. */
     void close() {
         closed = true;
-        freeLingering();
+        freeLatest();
         drain();
     }
 

@@ -1,5 +1,7 @@
 package io.verbena.shuffle.reader;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.RunBlocks;
@@ -17,6 +19,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.spark.storage.BlockManagerId;
 
 /**
  * Map outputs in peers' memory that is read by copying: first their indexes, if no task has read them yet, then the blocks, many to
@@ -25,16 +28,30 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * <p>Errors: what cannot be read is fetched over Spark's block transfer. After a refusal the peer's tables are asked for once more
  * first.
  *
- * <p>Threads: confined to the task; whatever ends elsewhere is passed in through {@code events} or the reader's own queue.
+ * <p>Threads: the task's, or one that it feeds a pipe with, while the task's ends it; so guarded by this. Whatever ends elsewhere is
+ * passed in through {@code events} or the reader's own queue.
  */
 final class RdmaWay implements AutoCloseable {
     private final ReadTask task;
     private final NettyWay fallback;
     private final Bell bell;
     private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+
+    @GuardedBy("this")
     private final Map<Object, List<WantedOutput>> waiting = new HashMap<>();
+
+    @GuardedBy("this")
     private final Deque<Arrived> arrived = new ArrayDeque<>();
+
+    /** To be fetched over Spark's block transfer, peer by peer. */
+    @GuardedBy("this")
+    private final Map<BlockManagerId, List<MapRef>> given = new LinkedHashMap<>();
+
+    @GuardedBy("this")
     private BatchReader reader;
+
+    @GuardedBy("this")
+    private boolean closed;
 
     /** One map output that has come; {@code batch} is {@code null} if it has no byte. */
     private record Arrived(WantedOutput output, List<? extends RunBlocks> runs, ReadBatch batch) {}
@@ -47,7 +64,10 @@ final class RdmaWay implements AutoCloseable {
     }
 
     /** Starts to read map outputs that the peer has in memory. */
-    void add(PeerShuffle shuffle, Map<MapRef, MapOutputDirectory.Entry> outputs) {
+    synchronized void add(PeerShuffle shuffle, Map<MapRef, MapOutputDirectory.Entry> outputs) {
+        if (closed) {
+            return;
+        }
         if (reader == null) {
             reader = new BatchReader(shuffle.resources(), task.resources().maxBytesInFlight(), bell);
         }
@@ -55,8 +75,10 @@ final class RdmaWay implements AutoCloseable {
         outputs.forEach((ref, entry) -> wanted.add(new WantedOutput(ref, shuffle, entry, null, false)));
         index(shuffle, wanted);
         send();
+        giveAway();
     }
 
+    @GuardedBy("this")
     private void index(PeerShuffle shuffle, List<WantedOutput> outputs) {
         Map<Long, MapOutputDirectory.Entry> unknown = new LinkedHashMap<>();
         List<WantedOutput> without = new ArrayList<>();
@@ -90,20 +112,23 @@ final class RdmaWay implements AutoCloseable {
     }
 
     /** Has the outcome handled by the task's thread. */
+    @GuardedBy("this")
     private <T> void await(CompletableFuture<T> future, List<WantedOutput> outputs, Outcome<T> outcome) {
         waiting.put(outcome, outputs);
         CompletableFuture<T> unused = future.whenComplete((result, e) -> {
-            events.add(() -> {
-                // Not if the task has stopped waiting.
-                if (waiting.remove(outcome) != null) {
-                    outcome.of(result, e);
-                }
-            });
+            events.add(() -> end(outcome, result, e));
             bell.ring();
         });
     }
 
-    private void indexed(List<WantedOutput> outputs, Map<Long, IOException> failures) {
+    private synchronized <T> void end(Outcome<T> outcome, T result, Throwable failure) {
+        // Not if the task has stopped waiting.
+        if (waiting.remove(outcome) != null) {
+            outcome.of(result, failure);
+        }
+    }
+
+    private synchronized void indexed(List<WantedOutput> outputs, Map<Long, IOException> failures) {
         List<WantedOutput> refused = new ArrayList<>();
         for (WantedOutput output : outputs) {
             IOException failure = failures.get(output.ref().mapId());
@@ -116,6 +141,7 @@ final class RdmaWay implements AutoCloseable {
         retry(refused);
     }
 
+    @GuardedBy("this")
     private void plan(WantedOutput output) {
         if (output.bytes() == 0) {
             arrived.add(new Arrived(output, List.of(), null));
@@ -130,6 +156,7 @@ final class RdmaWay implements AutoCloseable {
         }
     }
 
+    @GuardedBy("this")
     private void send() {
         for (List<WantedOutput> starved = reader.send(); !starved.isEmpty(); starved = reader.send()) {
             for (WantedOutput output : starved) {
@@ -139,8 +166,8 @@ final class RdmaWay implements AutoCloseable {
     }
 
     /** Opens the next map output that has come; {@code null} if none has. */
-    BlockSource poll() {
-        if (reader == null) {
+    synchronized BlockSource poll() {
+        if (reader == null || closed) {
             return null;
         }
         for (Runnable event = events.poll(); event != null; event = events.poll()) {
@@ -154,9 +181,11 @@ final class RdmaWay implements AutoCloseable {
             source = open(arrived.poll());
         }
         send();
+        giveAway();
         return source;
     }
 
+    @GuardedBy("this")
     private void take(ReadBatch batch) {
         TransportException failure = batch.failure();
         if (failure == null) {
@@ -175,24 +204,28 @@ final class RdmaWay implements AutoCloseable {
         retry(refused);
     }
 
+    @GuardedBy("this")
     private BlockSource open(Arrived next) {
         WantedOutput output = next.output();
         try {
-            RunSource source = new RunSource(output.ref(), next.runs(), rest -> {
-                if (next.batch() != null) {
-                    reader.finished(next.batch(), rest);
-                }
-            });
+            RunSource source = new RunSource(output.ref(), next.runs(), layout -> finished(next.batch(), layout));
             task.remote(source.bytes(), ShuffleCounter.READ_RDMA_BYTES);
             return source;
         } catch (CorruptMetadataException e) {
-            reader.finished(next.batch(), null);
+            finished(next.batch(), null);
             fallBack(output, e);
             return null;
         }
     }
 
+    private synchronized void finished(ReadBatch batch, BlockLayout layout) {
+        if (batch != null) {
+            reader.finished(batch, layout);
+        }
+    }
+
     /** Sorts a failed map output: to be asked for again, or to be had another way. */
+    @GuardedBy("this")
     private void failed(WantedOutput output, IOException failure, List<WantedOutput> refused) {
         if (failure instanceof TransportException e && e.reason() == Reason.REMOTE_ACCESS && !output.retried()) {
             refused.add(output);
@@ -201,6 +234,7 @@ final class RdmaWay implements AutoCloseable {
         }
     }
 
+    @GuardedBy("this")
     private void retry(List<WantedOutput> refused) {
         if (!refused.isEmpty()) {
             PeerShuffle shuffle = refused.get(0).shuffle();
@@ -208,7 +242,7 @@ final class RdmaWay implements AutoCloseable {
         }
     }
 
-    private void refreshed(PeerShuffle shuffle, List<WantedOutput> refused, Throwable failure) {
+    private synchronized void refreshed(PeerShuffle shuffle, List<WantedOutput> refused, Throwable failure) {
         List<WantedOutput> again = new ArrayList<>();
         for (WantedOutput output : refused) {
             MapOutputDirectory.Entry entry = shuffle.known(output.ref().mapId());
@@ -223,6 +257,7 @@ final class RdmaWay implements AutoCloseable {
         index(shuffle, again);
     }
 
+    @GuardedBy("this")
     private void fallBack(WantedOutput output, IOException failure) {
         String reason = failure instanceof TransportException e
                 ? e.reason().name()
@@ -230,6 +265,7 @@ final class RdmaWay implements AutoCloseable {
         fallBack(output, reason, failure.getMessage());
     }
 
+    @GuardedBy("this")
     private void fallBack(WantedOutput output, String reason, String message) {
         task.counters().add(ShuffleCounter.READ_RETRIES, 1);
         output.shuffle()
@@ -237,29 +273,46 @@ final class RdmaWay implements AutoCloseable {
                         reason,
                         "does not give a map output by direct read, it is fetched over the network: shuffleId="
                                 + task.shuffleId() + ", mapId=" + output.ref().mapId() + ": " + message);
-        fallback.add(List.of(output.ref()));
+        given.computeIfAbsent(output.ref().location(), l -> new ArrayList<>()).add(output.ref());
+    }
+
+    @GuardedBy("this")
+    private void giveAway() {
+        given.values().forEach(fallback::add);
+        given.clear();
     }
 
     /** True when nothing is wanted any more that has not been handed out. */
-    boolean isDone() {
+    synchronized boolean isDone() {
         return reader == null || (waiting.isEmpty() && arrived.isEmpty() && reader.isIdle());
     }
 
     /** Has everything fetched another way that has not come, because nothing has come for too long. */
-    void timedOut() {
+    synchronized void timedOut() {
         List<WantedOutput> late = new ArrayList<>(reader.abandon());
         waiting.values().forEach(late::addAll);
         waiting.clear();
         for (WantedOutput output : late) {
             fallBack(output, "TIMEOUT", "no answer within " + task.resources().fetchTimeoutMs() + " ms");
         }
+        giveAway();
     }
 
-    /** Gives back what has arrived; all sources are closed. What is in flight is given back when it ends. */
-    @Override
-    public void close() {
+    /** The task ends before all was read; called before its sources are closed. */
+    synchronized void endEarly() {
         if (reader != null) {
-            arrived.stream().filter(next -> next.batch() != null).forEach(next -> reader.finished(next.batch(), null));
+            reader.endEarly();
+        }
+    }
+
+    /** Gives back what has arrived and was not handed out. What is in flight is given back when it ends. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        if (reader != null) {
+            for (Arrived next : arrived) {
+                finished(next.batch(), null);
+            }
             arrived.clear();
             reader.close();
         }

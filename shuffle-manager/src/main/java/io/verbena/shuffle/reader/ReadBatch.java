@@ -1,6 +1,8 @@
 package io.verbena.shuffle.reader;
 
+import io.verbena.arena.Arena;
 import io.verbena.arena.RegisteredBuffer;
+import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunBlocks;
 import io.verbena.shuffle.metadata.RunIndex;
 import io.verbena.shuffle.metadata.RunLocation;
@@ -30,6 +32,7 @@ final class ReadBatch implements ReadRequest.Listener {
     private final long bytes;
     private volatile TransportException failure;
     private int users;
+    private boolean handedOut;
 
     /**
      * Prepares a read.
@@ -146,13 +149,35 @@ final class ReadBatch implements ReadRequest.Listener {
         return parts;
     }
 
-    /** One of the map outputs is not used any more; returns true for the last one. */
-    boolean endUse() {
+    /**
+     * One of the map outputs is not used any more.
+     *
+     * @param layout of what was handed out of it, {@code null} if nothing was
+     * @return true for the last one
+     */
+    boolean endUse(BlockLayout layout) {
+        handedOut |= layout != null;
         return --users == 0;
+    }
+
+    /** Whether none of the map outputs is used any more. */
+    boolean isUnused() {
+        return users == 0;
+    }
+
+    /** Whether anything in it was handed out. */
+    boolean wasHandedOut() {
+        return handedOut;
     }
 
     /** Gives the memory back. */
     void free() {
         memory.release();
+    }
+
+    /** Gives the memory back, to be used again only after that time. */
+    void freeLater(Arena arena, long delayNs) {
+        long fromNs = System.nanoTime() + delayNs;
+        arena.retire(memory, () -> System.nanoTime() - fromNs >= 0);
     }
 }

@@ -29,7 +29,8 @@ import org.slf4j.LoggerFactory;
  * <p>Errors: a map output in a peer's memory that cannot be read is fetched once more over Spark's block transfer; every other
  * failure becomes a FetchFailedException with the map output's true location, map id and index, thrown on the task's thread.
  *
- * <p>Threads: confined to the reduce task. {@link #close} ends all leases and is called when the task ends, however it ends.
+ * <p>Threads: confined to the reduce task, or to a thread that it feeds a pipe with. {@link #close} ends all leases and is called when
+ * the task ends, however it ends; by the task's thread, even if another one still reads.
  */
 final class SourceQueue {
     private static final Logger LOG = LoggerFactory.getLogger(SourceQueue.class);
@@ -45,6 +46,7 @@ final class SourceQueue {
     private final List<PeerRegistry.Use> uses = new ArrayList<>();
     private final Set<BlockSource> open = ConcurrentHashMap.newKeySet();
     private long startedNs;
+    private volatile boolean exhausted;
     private volatile boolean closed;
 
     private record PendingPeer(PeerRegistry.Use use, List<MapRef> refs) {}
@@ -90,16 +92,32 @@ final class SourceQueue {
                 resolveFinishedPeers();
                 BlockSource source = poll();
                 if (source != null) {
-                    open.add(source);
-                    return source;
+                    return opened(source);
                 }
                 if (pending.isEmpty() && rdma.isDone() && netty.isDone()) {
+                    exhausted = true;
                     return null;
                 }
                 awaitAny();
             }
         } catch (InterruptedException e) {
             throw ReadTask.raise(e);
+        }
+    }
+
+    /** If the task has ended meanwhile, one of the two threads sees the source and closes it. */
+    private BlockSource opened(BlockSource source) {
+        open.add(source);
+        if (closed) {
+            end(source);
+            requireOpen();
+        }
+        return source;
+    }
+
+    private void end(BlockSource source) {
+        if (open.remove(source)) {
+            source.close();
         }
     }
 
@@ -133,8 +151,7 @@ final class SourceQueue {
         try {
             Slice slice = source.next();
             if (slice == null) {
-                open.remove(source);
-                source.close();
+                end(source);
             } else if (slice.large() != null) {
                 InputStream guarded = new GuardedStream(slice.large(), source.ref());
                 return new Slice(null, 0, slice.length(), slice.reduceId(), guarded);
@@ -257,8 +274,13 @@ final class SourceQueue {
             return;
         }
         closed = true;
+        // Whoever waits finds it closed.
+        bell.ring();
         Deque<Runnable> steps = new ArrayDeque<>();
-        open.forEach(source -> steps.add(source::close));
+        if (!exhausted) {
+            steps.add(rdma::endEarly);
+        }
+        open.forEach(source -> steps.add(() -> end(source)));
         steps.add(rdma::close);
         steps.add(netty::close);
         uses.forEach(use -> steps.add(() -> resources.peers().release(use)));
@@ -270,6 +292,5 @@ final class SourceQueue {
                 LOG.warn("cannot end a part of reading shuffle {}: {}", task.shuffleId(), e.toString(), e);
             }
         }
-        open.clear();
     }
 }

@@ -458,6 +458,64 @@ class RdmaWayTest extends ReadFixture {
         assertThat(self.memory().arena().statistics().peakLeasedBytes()).isLessThan(10_000);
     }
 
+    /** The thread that feeds a pipe does not know that the task has ended until it asks for the next row. */
+    @Test
+    void shouldNotReuseTheMemoryOfARowAtOnceWhenTheTaskEndsEarly() {
+        near.store().commit(SHUFFLE, near.memory().output(1, BlockLayout.ROWS, new byte[][] {rows(1, 3)}));
+        near.store().commit(SHUFFLE, near.memory().output(2, BlockLayout.ROWS, new byte[][] {rows(2, 3)}));
+        List<MapRef> all = List.of(new MapRef(near.id(), 1, 1, 0, 1, 100), new MapRef(near.id(), 2, 2, 0, 1, 100));
+        SourceQueue queue = queue(new FetchPlan(Map.of(near.id(), all)), 1, true, metrics);
+        RecordDecoder decoder = new RecordDecoder(
+                queue, serializer.newInstance(), self.serializers(), new RowCursor(1), SHUFFLE, metrics);
+        UnsafeRow row = (UnsafeRow) ((Tuple2<?, ?>) decoder.next())._2();
+        long value = row.getLong(0);
+        queue.close();
+        assertThat(self.memory().arena().statistics().leases()).isZero();
+        assertThat(self.memory().arena().statistics().quarantinedBytes()).isPositive();
+        scribble();
+        assertThat(row.getLong(0)).isEqualTo(value);
+        Await.until("the memory is free", () -> {
+            self.memory().arena().reclaim();
+            return self.memory().arena().statistics().quarantinedBytes() == 0;
+        });
+    }
+
+    /** Ending a task while another thread reads for it: nothing is freed twice, nothing is kept. */
+    @Test
+    void shouldEndWhileAnotherThreadReads() throws Exception {
+        commitMixture(near, 30);
+        commitMixture(far, 50);
+        for (int round = 0; round < 60; round++) {
+            SourceQueue queue = queue(0, PARTITIONS, true, new TempShuffleReadMetrics());
+            AtomicInteger got = new AtomicInteger();
+            Future<Throwable> reading = inThread(() -> {
+                RecordDecoder decoder = new RecordDecoder(
+                        queue,
+                        serializer.newInstance(),
+                        self.serializers(),
+                        null,
+                        SHUFFLE,
+                        new TempShuffleReadMetrics());
+                while (decoder.hasNext()) {
+                    decoder.next();
+                    got.incrementAndGet();
+                }
+                return null;
+            });
+            int some = round * 3;
+            Await.until("some records have come", () -> got.get() >= some || reading.isDone());
+            queue.close();
+            Throwable failure = reading.get(10, TimeUnit.SECONDS);
+            if (failure != null) {
+                assertThat(failure).isInstanceOf(IllegalStateException.class).hasMessageContaining("end of its task");
+            }
+            Await.until("reads have ended", () -> faults.readsInFlight.get() == 0);
+            Await.until(
+                    "memory of reads is free",
+                    () -> self.memory().arena().statistics().leases() == 0);
+        }
+    }
+
     /** Overwrites memory that was given back: the smallest leases fill the first gaps. */
     private void scribble() {
         List<RegisteredBuffer> gaps = new ArrayList<>();
