@@ -9,6 +9,9 @@ import java.time.Duration;
  * <p>Threads: any.
  */
 public interface RemoteMemory extends AutoCloseable {
+    /** Returns {@link Transport#name} of the transport that reads it. */
+    String transport();
+
     /**
      * Takes over the peer's segment table after it has grown or shrunk.
      *

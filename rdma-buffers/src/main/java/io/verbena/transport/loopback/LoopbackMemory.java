@@ -34,6 +34,11 @@ final class LoopbackMemory implements RemoteMemory, CopyProgress.Source {
     }
 
     @Override
+    public String transport() {
+        return reader.name();
+    }
+
+    @Override
     public void refresh(byte[] descriptor) throws TransportException {
         EndpointDescriptor peer = EndpointDescriptor.decode(descriptor);
         check();

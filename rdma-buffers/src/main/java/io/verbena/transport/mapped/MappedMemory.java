@@ -70,6 +70,11 @@ final class MappedMemory implements RemoteMemory, CopyProgress.Source {
     }
 
     @Override
+    public String transport() {
+        return reader.name();
+    }
+
+    @Override
     public synchronized void refresh(byte[] descriptor) throws TransportException {
         EndpointDescriptor peer = EndpointDescriptor.decode(descriptor);
         check();

@@ -118,6 +118,14 @@ public final class RdmaConf {
             .since("0.1.0")
             .doc("Read the outputs of executors on the same host by mapping their segments."));
 
+    private static final ConfigKey<Long> VERBS_RETRY_INTERVAL =
+            declare(ConfigKey.millis("verbs.retry.interval", "1s", "1d")
+                    .defaultValue("30s")
+                    .since("0.1.0")
+                    .doc(
+                            "How long a peer whose memory cannot be reached, or whose connection failed three times within this time, is"
+                                    + " read over Netty before it is tried again."));
+
     private static final ConfigKey<Long> FETCH_TIMEOUT = declare(ConfigKey.millis("fetch.timeout", "1s", "1h")
             .defaultValue("10min")
             .since("0.1.0")
@@ -126,11 +134,13 @@ public final class RdmaConf {
                             + " lost connections are noticed and retried by Spark's transfer long before"
                             + " (spark.shuffle.io.maxRetries, spark.network.timeout)."));
 
-    private static final ConfigKey<Long> MAX_BYTES_IN_FLIGHT =
-            declare(ConfigKey.bytes("fetch.maxBytesInFlight", "1m", "1g")
+    private static final ConfigKey<Long> MAX_BYTES_IN_FLIGHT = declare(
+            ConfigKey.bytes("fetch.maxBytesInFlight", "1m", "1g")
                     .defaultValue("48m")
                     .since("0.1.0")
-                    .doc("Most bytes a reduce task has requested and not yet received; one block is always admitted."));
+                    .doc(
+                            "Most bytes a reduce task has requested and not yet received; one block is always admitted. Of what is read by"
+                                    + " RDMA, most bytes it holds; a map output of which a task wants more comes over Netty."));
 
     private static final ConfigKey<Long> LEASE_IDLE = declare(ConfigKey.millis("lease.idle", "100ms", "1h")
             .defaultValue("2s")
@@ -280,6 +290,11 @@ public final class RdmaConf {
     /** Whether outputs of executors on this host are read by mapping them. */
     public boolean mappedEnabled() {
         return get(MAPPED_ENABLED);
+    }
+
+    /** Returns how long a peer that cannot be reached directly is read over Spark's block transfer, in milliseconds. */
+    public long verbsRetryIntervalMs() {
+        return get(VERBS_RETRY_INTERVAL);
     }
 
     /** Returns how long a reader waits for a peer, in milliseconds. */

@@ -34,7 +34,7 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
 
     /** One map output: its runs in memory, or {@code served} and no runs. */
     public record Entry(boolean served, List<RunLocation> runs) {
-        /** Lies in a stock shuffle file, or in memory no neighbour can map: comes over Spark's block transfer. */
+        /** Lies in a stock shuffle file: comes over Spark's block transfer. */
         public static final Entry SERVED = new Entry(true, List.of());
     }
 

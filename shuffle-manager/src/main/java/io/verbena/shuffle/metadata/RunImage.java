@@ -22,10 +22,8 @@ import java.util.zip.CRC32C;
  * <p>Ownership: a view; whoever holds the lease on the memory keeps it valid. Threads: confined to one thread (the checksum and
  * the buffer's position are scratch); {@link #view} makes one for another thread.
  */
-public final class RunImage {
-    private static final int MAGIC = 0x56524e31; // "VRN1"
-    private static final int VERSION = 1;
-    private static final int HEADER = 64;
+public final class RunImage implements RunBlocks {
+    private static final int HEADER = RunHead.BYTES;
     private static final int ALIGNMENT = 64;
 
     private final long address;
@@ -67,8 +65,8 @@ public final class RunImage {
                     + ", indexBytes=" + dataOffset + ", dataBytes=" + dataLength);
         }
         OffHeap.zero(address, HEADER);
-        OffHeap.putInt(address, MAGIC);
-        OffHeap.putInt(address + 4, VERSION << 16 | layout.code());
+        OffHeap.putInt(address, RunHead.MAGIC);
+        OffHeap.putInt(address + 4, RunHead.VERSION << 16 | layout.code());
         OffHeap.putLong(address + 8, mapId);
         OffHeap.putInt(address + 16, partitions);
         OffHeap.putInt(address + 24, Math.toIntExact(dataOffset));
@@ -83,10 +81,10 @@ public final class RunImage {
                     sums + 4L * p,
                     starts[p] == starts[p + 1]
                             ? 0
-                            : crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
+                            : RunHead.crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
         }
         OffHeap.putInt(index + 4L * partitions, (int) dataLength);
-        OffHeap.putInt(address + 20, crcOf(crc, view, 0, HEADER + 8L * partitions + 4));
+        OffHeap.putInt(address + 20, RunHead.crcOf(crc, view, 0, HEADER + 8L * partitions + 4));
         return new RunImage(image, layout, partitions, dataOffset, dataLength);
     }
 
@@ -103,65 +101,16 @@ public final class RunImage {
      */
     public static RunImage open(ByteBuffer image, long mapId, int partitions) throws CorruptMetadataException {
         ByteBuffer bytes = image.duplicate().order(ByteOrder.nativeOrder()).clear();
-        long needed = overhead(partitions);
-        if (bytes.capacity() < needed) {
-            throw new CorruptMetadataException(
-                    "run image is too short: capacityBytes=" + bytes.capacity() + ", indexBytes=" + needed);
-        }
-        check("magic", bytes.getInt(0), MAGIC);
-        int kind = bytes.getInt(4);
-        check("version", kind >>> 16, VERSION);
-        check("map id", bytes.getLong(8), mapId);
-        check("partitions", bytes.getInt(16), partitions);
-        check("data offset", bytes.getInt(24), needed);
-        long dataLength = bytes.getLong(32);
-        check("data length", dataLength, bytes.capacity() - needed);
-        RunImage run = new RunImage(bytes, BlockLayout.ofCode(kind & 0xffff), partitions, needed, dataLength);
-        run.verifyIndex();
-        return run;
-    }
-
-    private void verifyIndex() throws CorruptMetadataException {
-        byte[] header = new byte[HEADER];
-        bytes.get(0, header);
-        for (int i = 20; i < 24; i++) {
-            header[i] = 0;
-        }
-        crc.reset();
-        crc.update(header, 0, HEADER);
-        bytes.limit(HEADER + 8 * partitions + 4).position(HEADER);
-        crc.update(bytes);
-        check("index crc32c", crc.getValue(), bytes.getInt(20) & 0xffffffffL);
-        long previous = 0;
-        for (int p = 0; p <= partitions; p++) {
-            long start = start(p);
-            if (start < previous || start > dataLength) {
-                throw new CorruptMetadataException("run index is not ascending: partition=" + p + ", start=" + start
-                        + ", previous=" + previous + ", dataBytes=" + dataLength);
-            }
-            previous = start;
-        }
-    }
-
-    private static void check(String what, long got, long expected) throws CorruptMetadataException {
-        if (got != expected) {
-            throw new CorruptMetadataException(
-                    "run image has a wrong " + what + ": got=" + got + ", expected=" + expected);
-        }
-    }
-
-    private static int crcOf(CRC32C crc, ByteBuffer view, long offset, long length) {
-        crc.reset();
-        view.limit((int) (offset + length)).position((int) offset);
-        crc.update(view);
-        return (int) crc.getValue();
+        BlockLayout layout = RunHead.check(bytes, mapId, partitions, bytes.capacity());
+        long dataOffset = overhead(partitions);
+        return new RunImage(bytes, layout, partitions, dataOffset, bytes.capacity() - dataOffset);
     }
 
     private long start(int partition) {
         return OffHeap.getInt(address + HEADER + 4L * partition) & 0xffffffffL;
     }
 
-    /** How the slices are encoded. */
+    @Override
     public BlockLayout layout() {
         return layout;
     }
@@ -176,17 +125,17 @@ public final class RunImage {
         return dataOffset + start(partition);
     }
 
-    /** Absolute address of a partition's slice. */
+    @Override
     public long sliceAddress(int partition) {
         return address + sliceOffset(partition);
     }
 
-    /** Length of a partition's slice in bytes, 0 when it is empty. */
+    @Override
     public long sliceLength(int partition) {
         return start(partition + 1) - start(partition);
     }
 
-    /** Bytes of the slices of {@code [startPartition, endPartition)}, which lie one behind the other. */
+    @Override
     public long rangeLength(int startPartition, int endPartition) {
         return start(endPartition) - start(startPartition);
     }
@@ -212,6 +161,7 @@ public final class RunImage {
      *
      * @throws CorruptMetadataException if it differs
      */
+    @Override
     public void verify(int partition) throws CorruptMetadataException {
         long start = start(partition);
         long length = start(partition + 1) - start;
@@ -219,11 +169,7 @@ public final class RunImage {
             throw new CorruptMetadataException("run index has changed since it was opened: partition=" + partition
                     + ", start=" + start + ", lengthBytes=" + length + ", dataBytes=" + dataLength);
         }
-        int actual = length == 0 ? 0 : crcOf(crc, bytes, dataOffset + start, length);
-        if (actual != sliceCrc(partition)) {
-            throw new CorruptMetadataException(
-                    "block fails its checksum: partition=" + partition + ", lengthBytes=" + length + ", crc32c=0x"
-                            + Integer.toHexString(actual) + ", expected=0x" + Integer.toHexString(sliceCrc(partition)));
-        }
+        int actual = length == 0 ? 0 : RunHead.crcOf(crc, bytes, dataOffset + start, length);
+        RunHead.checkSlice(partition, length, actual, sliceCrc(partition));
     }
 }

@@ -20,6 +20,8 @@ public enum ShuffleCounter {
     READ_SELF_BYTES("readSelfBytes"),
     /** Bytes read in place from a neighbour's mapped memory. */
     READ_MAPPED_BYTES("readMappedBytes"),
+    /** Bytes of blocks copied out of a peer's memory, by RDMA Read or another transport without views; without indexes. */
+    READ_RDMA_BYTES("readRdmaBytes"),
     /** Bytes that came over Spark's block transfer, without frame heads. */
     READ_NETTY_BYTES("readNettyBytes"),
     /** Bytes read from this executor's own stock shuffle files. */
@@ -28,8 +30,12 @@ public enum ShuffleCounter {
     READ_RETRIES("readRetries"),
     /** Fetches given up: each became a FetchFailedException. */
     FETCH_FAILURES("fetchFailures"),
-    /** Peers that are read over Spark's block transfer because they are not neighbours. */
+    /** Peers that are read over Spark's block transfer because no way leads to their memory. */
     PEERS_NOT_MAPPED("peersNotMapped"),
+    /** Times that a peer was read over Spark's block transfer for a while because its connection failed again and again. */
+    PEERS_DEMOTED("peersDemoted"),
+    /** Connections made after {@link #PEERS_DEMOTED}. */
+    PEERS_RECOVERED("peersRecovered"),
     /** Directories fetched from peers. */
     DIRECTORY_FETCHES("directoryFetches"),
     /** Blocks and directories answered to peers over Spark's block transfer. */

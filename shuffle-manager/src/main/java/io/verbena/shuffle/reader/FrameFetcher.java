@@ -8,8 +8,8 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
@@ -36,8 +36,9 @@ final class FrameFetcher {
     private final long maxBytesInFlight;
     private final long maxBytesToMemory;
     private final Supplier<File> tempFiles;
+    private final Runnable onAnswer;
     private final Deque<Request> waiting = new ArrayDeque<>();
-    private final LinkedBlockingQueue<Answer> answers = new LinkedBlockingQueue<>();
+    private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
     private final List<File> downloads = new ArrayList<>();
     private long bytesInFlight;
     private final java.util.Set<MapRef> unanswered = new java.util.LinkedHashSet<>();
@@ -48,13 +49,20 @@ final class FrameFetcher {
     /** What came of one map output: a buffer (one reference is the taker's) or the cause of failure. */
     record Answer(MapRef ref, ManagedBuffer buffer, Throwable failure) {}
 
+    /** @param onAnswer run on a transfer thread when there is an answer to {@link #poll} */
     FrameFetcher(
-            BlockClient client, int shuffleId, long maxBytesInFlight, long maxBytesToMemory, Supplier<File> tempFiles) {
+            BlockClient client,
+            int shuffleId,
+            long maxBytesInFlight,
+            long maxBytesToMemory,
+            Supplier<File> tempFiles,
+            Runnable onAnswer) {
         this.client = client;
         this.shuffleId = shuffleId;
         this.maxBytesInFlight = maxBytesInFlight;
         this.maxBytesToMemory = maxBytesToMemory;
         this.tempFiles = tempFiles;
+        this.onAnswer = onAnswer;
     }
 
     /** Adds map outputs of one peer; nothing is sent before {@link #send}. */
@@ -107,13 +115,9 @@ final class FrameFetcher {
         return unanswered.iterator().next();
     }
 
-    /**
-     * Waits for the next answer.
-     *
-     * @return {@code null} if none came in time
-     */
-    Answer take(long timeoutMs) throws InterruptedException {
-        Answer answer = answers.poll(timeoutMs, TimeUnit.MILLISECONDS);
+    /** Returns the next answer, {@code null} if none has come. */
+    Answer poll() {
+        Answer answer = answers.poll();
         if (answer != null) {
             unanswered.remove(answer.ref());
             bytesInFlight -= answer.ref().estimatedBytes();
@@ -159,6 +163,7 @@ final class FrameFetcher {
 
         private void offer(Answer answer) {
             answers.add(answer);
+            onAnswer.run();
             // Closed between the two lines or before: whoever sees it last drains.
             if (closed) {
                 drain();

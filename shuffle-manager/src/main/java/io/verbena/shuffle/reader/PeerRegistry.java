@@ -1,16 +1,16 @@
 package io.verbena.shuffle.reader;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.verbena.shuffle.metrics.ShuffleCounters;
-import io.verbena.transport.Transport;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
+import java.util.function.Predicate;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
@@ -18,8 +18,9 @@ import org.apache.spark.storage.BlockManagerId;
  * fetched once per pair of executors.
  *
  * <p>Lifetime: {@link #acquire} counts a user of (peer, shuffle) up, {@link #release} down. An unused one keeps its lease for a
- * short while, for the next task, and is closed by {@link #closeIdle} or {@link #forget}. Peers stay connected a while longer:
- * their mappings are valid even after they die.
+ * short while, for the next task, and is closed by {@link #closeIdle} or {@link #forget}. One whose connection broke, or that was
+ * not to be had, is replaced at the next acquire and closed by its last user. Peers stay connected a while longer: mappings are
+ * valid even after they die.
  *
  * <p>Threads: any. {@code lock} guards the table and is never held across a wait.
  */
@@ -27,11 +28,7 @@ public final class PeerRegistry implements AutoCloseable {
     /** A connection costs a round trip and a mapping, so it outlives the leases on single shuffles by this much. */
     private static final long PEER_IDLE_FACTOR = 15;
 
-    private final Transport transport;
-    private final BlockClient client;
-    private final ShuffleCounters counters;
-    private final Executor background;
-    private final long timeoutMs;
+    private final PeerResources resources;
     private final Object lock = new Object();
 
     @GuardedBy("lock")
@@ -39,6 +36,10 @@ public final class PeerRegistry implements AutoCloseable {
 
     @GuardedBy("lock")
     private final Map<Key, Use> uses = new HashMap<>();
+
+    /** No longer in the table, but with users. */
+    @GuardedBy("lock")
+    private final Set<Use> replaced = new HashSet<>();
 
     private record Key(BlockManagerId peer, int shuffleId) {}
 
@@ -60,34 +61,48 @@ public final class PeerRegistry implements AutoCloseable {
         }
     }
 
-    /** Creates an empty registry; connecting and fetching directories happens on {@code background}. */
-    public PeerRegistry(
-            Transport transport, BlockClient client, ShuffleCounters counters, Executor background, long timeoutMs) {
-        this.transport = transport;
-        this.client = client;
-        this.counters = counters;
-        this.background = background;
-        this.timeoutMs = timeoutMs;
+    /** Creates an empty registry; connecting and fetching directories happens in the background. */
+    public PeerRegistry(PeerResources resources) {
+        this.resources = resources;
     }
 
     Use acquire(BlockManagerId id, int shuffleId) {
         Use use;
         Peer peer;
+        Use unused = null;
         synchronized (lock) {
             Key key = new Key(id, shuffleId);
+            peer = peers.computeIfAbsent(id, i -> new Peer(i, resources));
             Use known = uses.get(key);
-            if (known != null && !known.shuffle.isCompletedExceptionally()) {
+            if (known != null && isGood(known, peer)) {
                 known.users++;
                 return known;
             }
+            if (known != null && known.users > 0) {
+                replaced.add(known);
+            } else {
+                unused = known;
+            }
             use = new Use(key, new CompletableFuture<>());
             uses.put(key, use);
-            peer = peers.computeIfAbsent(id, i -> new Peer(i, transport, client, counters, timeoutMs));
             peer.touch();
         }
+        close(unused);
         // Outside the lock: an executor may run it at once on this thread, and it waits for the peer.
-        background.execute(() -> open(peer, shuffleId, use.shuffle));
+        resources.inBackground(() -> open(peer, shuffleId, use.shuffle));
         return use;
+    }
+
+    /** Whether the next task can share it: it is under way, alive, or a refusal that a new attempt could not change yet. */
+    private static boolean isGood(Use use, Peer peer) {
+        if (!use.shuffle.isDone()) {
+            return true;
+        }
+        if (use.shuffle.isCompletedExceptionally()) {
+            return false;
+        }
+        PeerShuffle shuffle = use.shuffle.getNow(null);
+        return shuffle == null ? !peer.mayConnect() : shuffle.isUsable();
     }
 
     private static void open(Peer peer, int shuffleId, CompletableFuture<PeerShuffle> result) {
@@ -102,9 +117,14 @@ public final class PeerRegistry implements AutoCloseable {
     }
 
     void release(Use use) {
+        boolean last;
         synchronized (lock) {
             use.users--;
             use.idleSinceNs = System.nanoTime();
+            last = use.users == 0 && replaced.remove(use);
+        }
+        if (last) {
+            close(use);
         }
     }
 
@@ -113,7 +133,7 @@ public final class PeerRegistry implements AutoCloseable {
      * mappings keep memory alive that its owner has freed. Called from time to time in the background.
      */
     public void closeIdle(long idleNs) {
-        closeAll(take(use -> System.nanoTime() - use.idleSinceNs >= idleNs));
+        take(use -> System.nanoTime() - use.idleSinceNs >= idleNs).forEach(PeerRegistry::close);
         List<Peer> unused = new ArrayList<>();
         synchronized (lock) {
             for (Iterator<Map.Entry<BlockManagerId, Peer>> all =
@@ -139,10 +159,10 @@ public final class PeerRegistry implements AutoCloseable {
 
     /** Ends unused leases on a shuffle that Spark has removed. */
     public void forget(int shuffleId) {
-        closeAll(take(use -> use.key.shuffleId == shuffleId));
+        take(use -> use.key.shuffleId == shuffleId).forEach(PeerRegistry::close);
     }
 
-    private List<Use> take(java.util.function.Predicate<Use> condition) {
+    private List<Use> take(Predicate<Use> condition) {
         List<Use> taken = new ArrayList<>();
         synchronized (lock) {
             for (Iterator<Use> all = uses.values().iterator(); all.hasNext(); ) {
@@ -156,12 +176,10 @@ public final class PeerRegistry implements AutoCloseable {
         return taken;
     }
 
-    private static void closeAll(List<Use> taken) {
-        for (Use use : taken) {
-            PeerShuffle shuffle = use.shuffle.isCompletedExceptionally() ? null : use.shuffle.getNow(null);
-            if (shuffle != null) {
-                shuffle.close();
-            }
+    private static void close(Use use) {
+        PeerShuffle shuffle = use == null || use.shuffle.isCompletedExceptionally() ? null : use.shuffle.getNow(null);
+        if (shuffle != null) {
+            shuffle.close();
         }
     }
 
@@ -180,10 +198,12 @@ public final class PeerRegistry implements AutoCloseable {
         synchronized (lock) {
             all = new ArrayList<>(uses.values());
             uses.clear();
+            all.addAll(replaced);
+            replaced.clear();
             connected = new ArrayList<>(peers.values());
             peers.clear();
         }
-        closeAll(all);
+        all.forEach(PeerRegistry::close);
         connected.forEach(Peer::close);
     }
 }

@@ -2,36 +2,52 @@ package io.verbena.shuffle.reader;
 
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
-import io.verbena.shuffle.metadata.RunImage;
+import io.verbena.shuffle.metadata.RunBlocks;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
- * Blocks read where they lie, in this executor's memory or a neighbour's. All are verified when the source is opened, before one
- * row is handed out, so that a damaged map output can still be fetched whole another way.
+ * Blocks decoded where they lie: in this executor's memory, a neighbour's, or where they were copied to. All are verified when the
+ * source is opened, before one row is handed out, so that a damaged map output can still be fetched whole another way.
  *
- * <p>Ownership: the lease that keeps the memory is the reader's, not this source's.
+ * <p>Ownership: what keeps the memory is the reader's, who is told of the end.
  */
 final class RunSource implements BlockSource {
     private final MapRef ref;
-    private final List<RunImage> runs;
+    private final List<? extends RunBlocks> runs;
+    private final Consumer<BlockLayout> onClose;
     private final BlockLayout layout;
     private final long bytes;
+    private boolean begun;
+    private boolean closed;
     private int run;
     private int partition;
 
     /**
-     * Opens and verifies.
+     * Opens and verifies blocks whose memory outlives the source.
      *
      * @throws CorruptMetadataException if a block fails its checksum
      */
-    RunSource(MapRef ref, List<RunImage> runs) throws CorruptMetadataException {
+    RunSource(MapRef ref, List<? extends RunBlocks> runs) throws CorruptMetadataException {
+        this(ref, runs, layout -> {});
+    }
+
+    /**
+     * Opens and verifies.
+     *
+     * @param onClose told once that the memory is not read any more, with the layout if anything was handed out, else {@code null}
+     * @throws CorruptMetadataException if a block fails its checksum; the caller keeps the memory then
+     */
+    RunSource(MapRef ref, List<? extends RunBlocks> runs, Consumer<BlockLayout> onClose)
+            throws CorruptMetadataException {
         this.ref = ref;
         this.runs = runs;
+        this.onClose = onClose;
         // An output without records has no run; its layout does not matter.
         this.layout = runs.isEmpty() ? BlockLayout.RECORDS : runs.get(0).layout();
         this.partition = ref.startReduceId();
         long total = 0;
-        for (RunImage image : runs) {
+        for (RunBlocks image : runs) {
             long range = image.rangeLength(ref.startReduceId(), ref.endReduceId());
             total += range;
             // Empty blocks too: that they are empty is compared with the index the writer sealed.
@@ -59,13 +75,14 @@ final class RunSource implements BlockSource {
 
     @Override
     public Slice next() {
+        begun = true;
         return layout.isPlain() ? nextRange() : nextSlice();
     }
 
     /** Plain slices of neighbouring partitions lie back to back and decode as one. */
     private Slice nextRange() {
         while (run < runs.size()) {
-            RunImage image = runs.get(run++);
+            RunBlocks image = runs.get(run++);
             long length = image.rangeLength(ref.startReduceId(), ref.endReduceId());
             if (length > 0) {
                 return new Slice(null, image.sliceAddress(ref.startReduceId()), length, ref.startReduceId(), null);
@@ -78,7 +95,7 @@ final class RunSource implements BlockSource {
     private Slice nextSlice() {
         while (partition < ref.endReduceId()) {
             while (run < runs.size()) {
-                RunImage image = runs.get(run++);
+                RunBlocks image = runs.get(run++);
                 if (image.sliceLength(partition) > 0) {
                     return new Slice(
                             null, image.sliceAddress(partition), image.sliceLength(partition), partition, null);
@@ -91,5 +108,10 @@ final class RunSource implements BlockSource {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        if (!closed) {
+            closed = true;
+            onClose.accept(begun ? layout : null);
+        }
+    }
 }

@@ -2,65 +2,54 @@ package io.verbena.shuffle.reader;
 
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metrics.CounterSink;
-import io.verbena.shuffle.metrics.ShuffleCounter;
-import io.verbena.shuffle.resolver.MapOutput;
-import io.verbena.transport.ReadLease;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockManagerId;
-import org.apache.spark.unsafe.Platform;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sources of one reduce task, handed out as they can be had: own memory, neighbours' memory, then what comes over Spark's
- * block transfer, which was asked for before the first was handed out.
+ * The sources of one reduce task, handed out as they can be had: own memory, neighbours' memory, then what comes by direct read or
+ * over Spark's block transfer, which was asked for before the first was handed out.
  *
- * <p>Errors: a map output in a neighbour's memory that cannot be read is fetched once more over Spark's block transfer; every
- * other failure becomes a FetchFailedException with the map output's true location, map id and index, thrown on the task's thread.
+ * <p>Errors: a map output in a peer's memory that cannot be read is fetched once more over Spark's block transfer; every other
+ * failure becomes a FetchFailedException with the map output's true location, map id and index, thrown on the task's thread.
  *
- * <p>Threads: confined to the reduce task. {@link #close} ends all leases and is called when the task ends, however it ends.
+ * <p>Threads: confined to the reduce task, or to a thread that it feeds a pipe with. {@link #close} ends all leases and is called when
+ * the task ends, however it ends; by the task's thread, even if another one still reads.
  */
 final class SourceQueue {
     private static final Logger LOG = LoggerFactory.getLogger(SourceQueue.class);
 
-    /** How long to wait for an answer before looking whether a peer has become readable in place. */
-    private static final long PEER_POLL_MS = 20;
-
     private final ReaderResources resources;
-    private final int shuffleId;
-    private final int partitions;
-    private final ShuffleReadMetricsReporter metrics;
-    private final CounterSink counters;
-    private final FrameFetcher fetcher;
-    private final Deque<MapRef> self = new ArrayDeque<>();
+    private final ReadTask task;
+    private final Bell bell = new Bell();
+    private final SelfWay self;
+    private final NettyWay netty;
+    private final MappedWay mapped;
+    private final RdmaWay rdma;
     private final Deque<PendingPeer> pending = new ArrayDeque<>();
-    private final Deque<InPlace> mapped = new ArrayDeque<>();
     private final List<PeerRegistry.Use> uses = new ArrayList<>();
     private final Set<BlockSource> open = ConcurrentHashMap.newKeySet();
-    private final Set<MapRef> askedAgain = new HashSet<>();
-    private ReadLease selfLease;
     private long startedNs;
+    private volatile boolean exhausted;
     private volatile boolean closed;
 
     private record PendingPeer(PeerRegistry.Use use, List<MapRef> refs) {}
-
-    private record InPlace(MapRef ref, PeerShuffle shuffle, MapOutputDirectory.Entry entry) {}
 
     /** Creates an empty queue; {@link #start} fills it, once {@link #close} is sure to be called. */
     SourceQueue(
@@ -70,16 +59,11 @@ final class SourceQueue {
             ShuffleReadMetricsReporter metrics,
             CounterSink counters) {
         this.resources = resources;
-        this.shuffleId = shuffleId;
-        this.partitions = partitions;
-        this.metrics = metrics;
-        this.counters = counters;
-        this.fetcher = new FrameFetcher(
-                resources.client(),
-                shuffleId,
-                resources.maxBytesInFlight(),
-                resources.maxBytesToMemory(),
-                resources.tempFiles());
+        this.task = new ReadTask(resources, shuffleId, partitions, metrics, counters);
+        this.self = new SelfWay(task);
+        this.netty = new NettyWay(task, bell);
+        this.mapped = new MappedWay(task, netty);
+        this.rdma = new RdmaWay(task, netty, bell);
     }
 
     /** Takes leases and asks peers; does not wait for them. */
@@ -88,19 +72,16 @@ final class SourceQueue {
         for (Map.Entry<BlockManagerId, List<MapRef>> location :
                 plan.byLocation().entrySet()) {
             if (location.getKey().executorId().equals(resources.executorId())) {
-                if (selfLease == null) {
-                    selfLease = resources.store().lease(shuffleId);
-                }
-                self.addAll(location.getValue());
+                self.add(location.getValue());
             } else if (resources.peers() == null) {
-                fetcher.add(location.getValue());
+                netty.add(location.getValue());
             } else {
-                PeerRegistry.Use use = resources.peers().acquire(location.getKey(), shuffleId);
+                PeerRegistry.Use use = resources.peers().acquire(location.getKey(), task.shuffleId());
                 uses.add(use);
                 pending.add(new PendingPeer(use, location.getValue()));
+                CompletableFuture<PeerShuffle> unused = use.shuffle().whenComplete((shuffle, e) -> bell.ring());
             }
         }
-        fetcher.send();
     }
 
     /** Returns the next source, {@code null} after the last. */
@@ -109,25 +90,58 @@ final class SourceQueue {
             while (true) {
                 requireOpen();
                 resolveFinishedPeers();
-                BlockSource source = null;
-                if (!self.isEmpty()) {
-                    source = openSelf(self.poll());
-                } else if (!mapped.isEmpty()) {
-                    source = openInPlace(mapped.poll());
-                } else if (!fetcher.isDone()) {
-                    source = openAnswer();
-                } else if (!pending.isEmpty()) {
-                    resolve(pending.poll());
-                } else {
+                BlockSource source = poll();
+                if (source != null) {
+                    return opened(source);
+                }
+                if (pending.isEmpty() && rdma.isDone() && netty.isDone()) {
+                    exhausted = true;
                     return null;
                 }
-                if (source != null) {
-                    open.add(source);
-                    return source;
-                }
+                awaitAny();
             }
         } catch (InterruptedException e) {
-            throw raise(e);
+            throw ReadTask.raise(e);
+        }
+    }
+
+    /** If the task has ended meanwhile, one of the two threads sees the source and closes it. */
+    private BlockSource opened(BlockSource source) {
+        open.add(source);
+        if (closed) {
+            end(source);
+            requireOpen();
+        }
+        return source;
+    }
+
+    private void end(BlockSource source) {
+        if (open.remove(source)) {
+            source.close();
+        }
+    }
+
+    private BlockSource poll() {
+        BlockSource source = self.poll();
+        source = source != null ? source : mapped.poll();
+        source = source != null ? source : rdma.poll();
+        return source != null ? source : netty.poll();
+    }
+
+    /** Waits until something has come; gives up on what has not come for too long. */
+    private void awaitAny() throws InterruptedException {
+        long began = System.nanoTime();
+        boolean rang = bell.await(pending.isEmpty() ? resources.fetchTimeoutMs() : leftMs());
+        task.waited(began);
+        if (rang) {
+            return;
+        }
+        if (!pending.isEmpty()) {
+            resolve(pending.poll());
+        } else if (!rdma.isDone()) {
+            rdma.timedOut();
+        } else {
+            throw netty.timedOut();
         }
     }
 
@@ -137,22 +151,21 @@ final class SourceQueue {
         try {
             Slice slice = source.next();
             if (slice == null) {
-                open.remove(source);
-                source.close();
+                end(source);
             } else if (slice.large() != null) {
                 InputStream guarded = new GuardedStream(slice.large(), source.ref());
                 return new Slice(null, 0, slice.length(), slice.reduceId(), guarded);
             }
             return slice;
         } catch (IOException e) {
-            throw fail(source.ref(), e);
+            throw task.fail(source.ref(), e);
         }
     }
 
     /** A thread that outlives its task (the feeder of a pipe, say) must not read memory whose lease has ended. */
     private void requireOpen() {
         if (closed) {
-            throw new IllegalStateException("shuffle " + shuffleId + " is read after the end of its task");
+            throw new IllegalStateException("shuffle " + task.shuffleId() + " is read after the end of its task");
         }
     }
 
@@ -170,7 +183,7 @@ final class SourceQueue {
             try {
                 return super.read();
             } catch (IOException e) {
-                throw fail(ref, e);
+                throw task.fail(ref, e);
             }
         }
 
@@ -179,7 +192,7 @@ final class SourceQueue {
             try {
                 return super.read(target, offset, length);
             } catch (IOException e) {
-                throw fail(ref, e);
+                throw task.fail(ref, e);
             }
         }
     }
@@ -199,27 +212,33 @@ final class SourceQueue {
     private void resolve(PendingPeer peer) throws InterruptedException {
         MapRef first = peer.refs().get(0);
         List<MapRef> overNetwork = new ArrayList<>();
+        Map<MapRef, MapOutputDirectory.Entry> byRead = new LinkedHashMap<>();
+        PeerShuffle shuffle;
         try {
-            PeerShuffle shuffle = await(peer);
+            shuffle = await(peer);
             if (shuffle == null) {
                 overNetwork.addAll(peer.refs());
             } else {
                 long generation = shuffle.generation();
                 for (MapRef ref : peer.refs()) {
                     MapOutputDirectory.Entry entry = shuffle.find(ref.mapId(), generation);
-                    if (entry == null || entry.served()) {
+                    if (entry == null || entry.served() || !shuffle.reaches(entry)) {
                         overNetwork.add(ref);
+                    } else if (shuffle.inPlace()) {
+                        mapped.add(ref, shuffle, entry);
                     } else {
-                        mapped.add(new InPlace(ref, shuffle, entry));
+                        byRead.put(ref, entry);
                     }
                 }
             }
         } catch (IOException e) {
-            throw fail(first, e);
+            throw task.fail(first, e);
         }
         if (!overNetwork.isEmpty()) {
-            fetcher.add(overNetwork);
-            fetcher.send();
+            netty.add(overNetwork);
+        }
+        if (!byRead.isEmpty()) {
+            rdma.add(shuffle, byRead);
         }
     }
 
@@ -232,7 +251,7 @@ final class SourceQueue {
                 throw io;
             }
             // Not a lost block: a fault of this executor fails the task, not the map output.
-            throw raise(e.getCause());
+            throw ReadTask.raise(e.getCause());
         } catch (TimeoutException e) {
             throw new IOException(
                     BlockClient.name(peer.refs().get(0).location()) + " did not answer within "
@@ -240,7 +259,7 @@ final class SourceQueue {
                             + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
                     e);
         } finally {
-            waited(began);
+            task.waited(began);
         }
     }
 
@@ -249,147 +268,29 @@ final class SourceQueue {
         return Math.max(1, resources.fetchTimeoutMs() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNs));
     }
 
-    private void waited(long beganNs) {
-        metrics.incFetchWaitTime(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - beganNs));
-    }
-
-    private BlockSource openSelf(MapRef ref) {
-        ManagedBuffer buffer = null;
-        try {
-            if (resources.store().get(shuffleId, ref.mapId()) instanceof MapOutput.InMemory memory) {
-                RunSource source = new RunSource(ref, memory.open());
-                local(source.bytes(), ShuffleCounter.READ_SELF_BYTES);
-                return source;
-            }
-            buffer = resources.server().frame(shuffleId, ref.mapId(), ref.startReduceId(), ref.endReduceId());
-            FrameSource source = new FrameSource(ref, buffer);
-            local(source.bytes(), ShuffleCounter.READ_LOCAL_FILE_BYTES);
-            return source;
-        } catch (IOException e) {
-            if (buffer != null) {
-                buffer.release();
-            }
-            throw fail(ref, e);
-        }
-    }
-
-    private BlockSource openInPlace(InPlace block) throws InterruptedException {
-        try {
-            RunSource source =
-                    new RunSource(block.ref(), block.shuffle().open(block.ref().mapId(), block.entry(), partitions));
-            local(source.bytes(), ShuffleCounter.READ_MAPPED_BYTES);
-            return source;
-        } catch (IOException e) {
-            counters.add(ShuffleCounter.READ_RETRIES, 1);
-            LOG.warn(
-                    "map output in a neighbour's memory is fetched over the network instead: {}, shuffleId={}, mapId={}: {}",
-                    BlockClient.name(block.ref().location()),
-                    shuffleId,
-                    block.ref().mapId(),
-                    e.getMessage());
-            fetcher.add(List.of(block.ref()));
-            fetcher.send();
-            return null;
-        }
-    }
-
-    /** Waits for an answer, briefly while peers may still become readable in place; {@code null} if there is nothing yet. */
-    private BlockSource openAnswer() throws InterruptedException {
-        long began = System.nanoTime();
-        FrameFetcher.Answer answer = fetcher.take(pending.isEmpty() ? resources.fetchTimeoutMs() : PEER_POLL_MS);
-        waited(began);
-        if (answer == null && !pending.isEmpty()) {
-            if (System.nanoTime() - startedNs > TimeUnit.MILLISECONDS.toNanos(resources.fetchTimeoutMs())) {
-                resolve(pending.poll());
-            }
-            return null;
-        }
-        if (answer == null) {
-            MapRef ref = fetcher.anyUnanswered();
-            throw fail(
-                    ref,
-                    new IOException("no block came from " + BlockClient.name(ref.location())
-                            + " or any other peer within " + resources.fetchTimeoutMs()
-                            + " ms; if peers are only slow, raise spark.shuffle.rdma.fetch.timeout"));
-        }
-        if (answer.failure() != null) {
-            // Spark's transfer has retried what can be; a lack of direct memory here is not the peer's fault.
-            if (answer.failure() instanceof OutOfMemoryError) {
-                return again(answer.ref(), answer.failure());
-            }
-            throw fail(answer.ref(), answer.failure());
-        }
-        FrameSource source;
-        try {
-            source = new FrameSource(answer.ref(), answer.buffer());
-        } catch (IOException e) {
-            answer.buffer().release();
-            return again(answer.ref(), e);
-        }
-        metrics.incRemoteBlocksFetched(1);
-        metrics.incRemoteBytesRead(source.bytes());
-        counters.add(ShuffleCounter.READ_NETTY_BYTES, source.bytes());
-        return source;
-    }
-
-    /** Asks once more for a map output whose answer was of no use; fails at the second time. */
-    private BlockSource again(MapRef ref, Throwable cause) {
-        if (!askedAgain.add(ref)) {
-            throw fail(ref, cause);
-        }
-        counters.add(ShuffleCounter.READ_RETRIES, 1);
-        LOG.warn(
-                "map output is fetched again: {}, shuffleId={}, mapId={}: {}",
-                BlockClient.name(ref.location()),
-                shuffleId,
-                ref.mapId(),
-                cause.toString());
-        fetcher.add(List.of(ref));
-        fetcher.send();
-        return null;
-    }
-
-    private void local(long bytes, ShuffleCounter counter) {
-        metrics.incLocalBlocksFetched(1);
-        metrics.incLocalBytesRead(bytes);
-        counters.add(counter, bytes);
-    }
-
-    /** The one place where a failure becomes Spark's: its constructor already marks the task as failed by a fetch. */
-    private RuntimeException fail(MapRef ref, Throwable cause) {
-        counters.add(ShuffleCounter.FETCH_FAILURES, 1);
-        String message = "fetch of shuffle_" + shuffleId + "_" + ref.mapId() + "_" + ref.startReduceId() + " from "
-                + BlockClient.name(ref.location()) + " failed: " + cause.getMessage();
-        return raise(new FetchFailedException(
-                ref.location(), shuffleId, ref.mapId(), ref.mapIndex(), ref.startReduceId(), message, cause));
-    }
-
-    /** Throws a checked exception that Scala's world expects; declared to return so that callers can write {@code throw}. */
-    private static RuntimeException raise(Throwable e) {
-        Platform.throwException(e);
-        return new IllegalStateException(e);
-    }
-
     /** Ends everything this task holds; once, whatever has been read. */
     void close() {
         if (closed) {
             return;
         }
         closed = true;
+        // Whoever waits finds it closed.
+        bell.ring();
         Deque<Runnable> steps = new ArrayDeque<>();
-        open.forEach(source -> steps.add(source::close));
-        steps.add(fetcher::close);
-        uses.forEach(use -> steps.add(() -> resources.peers().release(use)));
-        if (selfLease != null) {
-            steps.add(selfLease::close);
+        if (!exhausted) {
+            steps.add(rdma::endEarly);
         }
+        open.forEach(source -> steps.add(() -> end(source)));
+        steps.add(rdma::close);
+        steps.add(netty::close);
+        uses.forEach(use -> steps.add(() -> resources.peers().release(use)));
+        steps.add(self::close);
         for (Runnable step : steps) {
             try {
                 step.run();
             } catch (RuntimeException e) {
-                LOG.warn("cannot end a part of reading shuffle {}: {}", shuffleId, e.toString(), e);
+                LOG.warn("cannot end a part of reading shuffle {}: {}", task.shuffleId(), e.toString(), e);
             }
         }
-        open.clear();
     }
 }

@@ -25,7 +25,6 @@ public sealed interface MapOutput {
      * @param runs leases on the run images, in the order in which slices of one block follow each other; owned by the store
      * @param images the same runs, open; views for other threads are made of them
      * @param locations where the runs are, for readers
-     * @param shareable true when all runs lie in segments that a neighbour can map
      * @param bytes memory held, index included
      */
     record InMemory(
@@ -35,7 +34,6 @@ public sealed interface MapOutput {
             List<RegisteredBuffer> runs,
             List<RunImage> images,
             List<RunLocation> locations,
-            boolean shareable,
             long bytes)
             implements MapOutput {
 
@@ -43,22 +41,13 @@ public sealed interface MapOutput {
         public static InMemory of(
                 long mapId, int partitions, BlockLayout layout, List<RegisteredBuffer> runs, List<RunImage> images) {
             List<RunLocation> locations = new ArrayList<>(runs.size());
-            boolean shareable = true;
             long bytes = 0;
             for (RegisteredBuffer run : runs) {
                 locations.add(new RunLocation(run.address(), run.region().rkey(), run.capacity()));
-                shareable &= run.region().segment().file() != null;
                 bytes += run.capacity();
             }
             return new InMemory(
-                    mapId,
-                    partitions,
-                    layout,
-                    List.copyOf(runs),
-                    List.copyOf(images),
-                    List.copyOf(locations),
-                    shareable,
-                    bytes);
+                    mapId, partitions, layout, List.copyOf(runs), List.copyOf(images), List.copyOf(locations), bytes);
         }
 
         /** Views of the runs for the calling thread; the caller holds a lease on the shuffle. */

@@ -77,7 +77,7 @@ public final class MapOutputStore {
         return transport.leaseLocal(shuffleId);
     }
 
-    /** Lists what is held of a shuffle; empty when nothing is. */
+    /** Lists what is held of a shuffle; empty when nothing is. Which segments it can reach is the reader's to know. */
     public MapOutputDirectory directory(int shuffleId) {
         ShuffleOutputs outputs = shuffles.get(shuffleId);
         if (outputs == null) {
@@ -87,7 +87,7 @@ public final class MapOutputStore {
         Map<Long, MapOutputDirectory.Entry> entries = new HashMap<>();
         outputs.byMapId.forEach((mapId, output) -> entries.put(
                 mapId,
-                output instanceof MapOutput.InMemory memory && memory.shareable()
+                output instanceof MapOutput.InMemory memory
                         ? new MapOutputDirectory.Entry(false, memory.locations())
                         : MapOutputDirectory.Entry.SERVED));
         return new MapOutputDirectory(shuffleId, entries);

@@ -30,6 +30,7 @@ class RdmaConfTest {
         assertThat(conf.stagingSize()).isEqualTo(8 * MIB);
         assertThat(conf.followSparkCompression()).isFalse();
         assertThat(conf.mappedEnabled()).isTrue();
+        assertThat(conf.verbsRetryIntervalMs()).isEqualTo(30_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
         assertThat(conf.leaseIdleMs()).isEqualTo(2_000);
@@ -51,6 +52,7 @@ class RdmaConfTest {
                 "writer.stagingSize", "512k",
                 "compression", "spark",
                 "mapped.enabled", "false",
+                "verbs.retry.interval", "5min",
                 "fetch.timeout", "2min",
                 "fetch.maxBytesInFlight", "4m",
                 "lease.idle", "250ms");
@@ -72,6 +74,7 @@ class RdmaConfTest {
         assertThat(conf.stagingSize()).isEqualTo(512 * KIB);
         assertThat(conf.followSparkCompression()).isTrue();
         assertThat(conf.mappedEnabled()).isFalse();
+        assertThat(conf.verbsRetryIntervalMs()).isEqualTo(300_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(4 * MIB);
         assertThat(conf.leaseIdleMs()).isEqualTo(250);
@@ -120,6 +123,7 @@ class RdmaConfTest {
         "writer.stagingSize, 1k, 64k to 256m",
         "compression, lz4, 'one of auto, spark'",
         "mapped.enabled, 1, true or false",
+        "verbs.retry.interval, 0, 1s to 1d",
         "fetch.timeout, 2h, 1s to 1h",
         "fetch.timeout, -5s, 1s to 1h",
         "fetch.maxBytesInFlight, 0, 1m to 1g",

@@ -101,14 +101,18 @@ class RegisteredReaderTest {
     /** The last executor has no memory, so its map outputs are stock files. */
     @ParameterizedTest
     @CsvSource({
-        "true, false, false",
-        "false, false, false",
-        "true, true, false",
-        "false, true, false",
-        "true, false, true",
-        "false, true, true"
+        "true, false, false, true",
+        "false, false, false, true",
+        "true, true, false, true",
+        "false, true, false, true",
+        "true, false, true, true",
+        "false, true, true, true",
+        "true, false, false, false",
+        "false, false, false, false",
+        "false, true, true, false"
     })
-    void shouldReadWhatMapTasksWrote(boolean rows, boolean compress, boolean encrypt) throws IOException {
+    void shouldReadWhatMapTasksWrote(boolean rows, boolean compress, boolean encrypt, boolean mapped)
+            throws IOException {
         Serializer serializer = rows ? new UnsafeRowSerializer(FIELDS, null) : new KryoSerializer(new SparkConf(false));
         ShuffleDependency<Object, Object, Object> dependency = LocalSpark.dependency(PARTITIONS, serializer);
         TestNetwork network = new TestNetwork();
@@ -135,13 +139,22 @@ class RegisteredReaderTest {
         }
         TestExecutor self = executors.get(0);
         ViewTransport views = new ViewTransport(self.memory().transport());
-        PeerRegistry peers = new PeerRegistry(views, network, counters, ForkJoinPool.commonPool(), 20_000);
+        PeerRegistry peers = new PeerRegistry(new PeerResources(
+                mapped ? views : self.memory().transport(),
+                self.memory().arena(),
+                network,
+                counters,
+                ForkJoinPool.commonPool(),
+                20_000,
+                30_000));
         for (int[] range : new int[][] {{0, 1}, {1, 4}, {5, 6}, {0, PARTITIONS}}) {
             assertThat(read(dependency, rows, tracker, resources(self, peers, network), range[0], range[1]))
                     .isEqualTo(expected(range[0], range[1]));
         }
         assertThat(counters.get(ShuffleCounter.READ_SELF_BYTES)).isPositive();
-        assertThat(counters.get(ShuffleCounter.READ_MAPPED_BYTES)).isPositive();
+        assertThat(counters.get(ShuffleCounter.READ_MAPPED_BYTES) > 0).isEqualTo(mapped);
+        assertThat(counters.get(ShuffleCounter.READ_RDMA_BYTES) > 0).isEqualTo(!mapped);
+        assertThat(counters.get(ShuffleCounter.READ_RETRIES)).isZero();
         assertThat(counters.get(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
         peers.closeIdle(0);
         assertThat(views.leases).hasValue(0);

@@ -2,11 +2,7 @@ package io.verbena.shuffle.reader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.verbena.arena.RegisteredBuffer;
-import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.ReservedBlocks;
-import io.verbena.shuffle.metadata.RunLocation;
-import io.verbena.shuffle.resolver.MapOutput;
 import io.verbena.shuffle.testing.TestExecutor;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -28,7 +24,6 @@ final class TestNetwork implements BlockClient {
     private final List<Counted> handedOver = new ArrayList<>();
     final List<String> requests = new ArrayList<>();
     private Faults faults = (id, bytes) -> bytes;
-    private boolean shareable = true;
 
     /** Changes an answer. */
     interface Faults {
@@ -42,11 +37,6 @@ final class TestNetwork implements BlockClient {
 
     void faults(Faults next) {
         faults = next;
-    }
-
-    /** Whether directories say where in memory map outputs lie. */
-    void shareable(boolean value) {
-        shareable = value;
     }
 
     long requests(String prefix) {
@@ -81,7 +71,7 @@ final class TestNetwork implements BlockClient {
         if (mapId == ReservedBlocks.ENDPOINT_MAP_ID) {
             buffer = peer.server().endpoint();
         } else if (mapId == ReservedBlocks.DIRECTORY_MAP_ID) {
-            return directory(peer, shuffleId).encode();
+            buffer = peer.server().directory(shuffleId);
         } else {
             buffer = peer.server()
                     .frame(
@@ -95,23 +85,6 @@ final class TestNetwork implements BlockClient {
         } finally {
             buffer.release();
         }
-    }
-
-    /** The peers' memory has no files here, so their own directory would not name places. */
-    private MapOutputDirectory directory(TestExecutor peer, int shuffleId) {
-        Map<Long, MapOutputDirectory.Entry> entries = new HashMap<>();
-        peer.store().directory(shuffleId).outputs().forEach((mapId, entry) -> {
-            if (shareable && peer.store().get(shuffleId, mapId) instanceof MapOutput.InMemory memory) {
-                List<RunLocation> runs = new ArrayList<>();
-                for (RegisteredBuffer run : memory.runs()) {
-                    runs.add(new RunLocation(run.address(), run.region().rkey(), run.capacity()));
-                }
-                entries.put(mapId, new MapOutputDirectory.Entry(false, runs));
-            } else {
-                entries.put(mapId, entry);
-            }
-        });
-        return new MapOutputDirectory(shuffleId, entries);
     }
 
     void assertAllReleased() {

@@ -8,6 +8,8 @@ import io.verbena.transport.Transport;
 import io.verbena.transport.TransportException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 
@@ -16,6 +18,9 @@ final class ViewTransport implements Transport {
     private final Transport inner;
     final AtomicInteger leases = new AtomicInteger();
     volatile UnaryOperator<ByteBuffer> damage = UnaryOperator.identity();
+
+    /** Keys of segments that cannot be mapped. */
+    final Set<Integer> plain = ConcurrentHashMap.newKeySet();
 
     ViewTransport(Transport inner) {
         this.inner = inner;
@@ -59,13 +64,18 @@ final class ViewTransport implements Transport {
         }
 
         @Override
+        public String transport() {
+            return remote.transport();
+        }
+
+        @Override
         public void refresh(byte[] descriptor) throws TransportException {
             remote.refresh(descriptor);
         }
 
         @Override
         public boolean knows(int rkey) {
-            return remote.knows(rkey);
+            return !plain.contains(rkey) && remote.knows(rkey);
         }
 
         @Override
@@ -106,7 +116,7 @@ final class ViewTransport implements Transport {
             if (leases.get() == 0) {
                 throw new TransportException(TransportException.Reason.REMOTE_ACCESS, "view without a lease");
             }
-            if (!remote.knows(rkey)) {
+            if (!knows(rkey)) {
                 throw new TransportException(TransportException.Reason.REMOTE_ACCESS, "unknown rkey=" + rkey);
             }
             ByteBuffer copy = ByteBuffer.allocateDirect(length);

@@ -56,8 +56,8 @@ class MapOutputStoreTest {
         assertThat(store.get(2, 7)).isNull();
         assertThat(store.shuffleIds()).containsExactly(1);
         assertThat(store.inMemory(1)).containsExactly(output);
-        // Plain memory has no file a neighbour could map.
-        assertThat(store.directory(1).outputs()).containsOnly(Map.entry(7L, MapOutputDirectory.Entry.SERVED));
+        assertThat(store.directory(1).outputs())
+                .containsOnly(Map.entry(7L, new MapOutputDirectory.Entry(false, output.locations())));
         RunImage run = output.open().get(0);
         run.verify(0);
         assertThat(run.slice(2).get()).isEqualTo((byte) 7);
@@ -119,7 +119,6 @@ class MapOutputStoreTest {
         assertThat(output.bytes()).isEqualTo(bytes).isPositive();
         assertThat(output.locations()).hasSize(1);
         assertThat(output.locations().get(0).length()).isEqualTo(bytes);
-        assertThat(output.shareable()).isFalse();
     }
 
     @Test

@@ -45,6 +45,11 @@ final class VerbsMemory implements RemoteMemory {
     }
 
     @Override
+    public String transport() {
+        return transport.name();
+    }
+
+    @Override
     public void refresh(byte[] descriptor) throws TransportException {
         EndpointDescriptor owner = EndpointDescriptor.decode(descriptor);
         if (isClosed()) {

@@ -11,6 +11,7 @@ import io.verbena.shuffle.config.RdmaConf;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.shuffle.reader.BlockClient;
 import io.verbena.shuffle.reader.PeerRegistry;
+import io.verbena.shuffle.reader.PeerResources;
 import io.verbena.shuffle.reader.ReaderResources;
 import io.verbena.shuffle.resolver.BlockServer;
 import io.verbena.shuffle.resolver.Evictor;
@@ -100,7 +101,8 @@ final class ExecutorRuntime implements AutoCloseable {
         BlockClient client = (peer, ids, listener, downloads) -> blockManager
                 .blockStoreClient()
                 .fetchBlocks(peer.host(), peer.port(), peer.executorId(), ids, listener, downloads);
-        peers = new PeerRegistry(transport, client, counters, control, conf.fetchTimeoutMs());
+        peers = new PeerRegistry(new PeerResources(
+                transport, arena, client, counters, control, conf.fetchTimeoutMs(), conf.verbsRetryIntervalMs()));
         writers = new WriterResources(
                 arena,
                 conf.segmentSize(),

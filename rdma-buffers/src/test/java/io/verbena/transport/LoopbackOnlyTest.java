@@ -1,0 +1,14 @@
+package io.verbena.transport;
+
+import io.verbena.memory.SegmentBacking;
+import io.verbena.registration.MemoryRegion;
+import io.verbena.transport.loopback.LoopbackTransport;
+import java.util.List;
+import java.util.function.Supplier;
+
+class LoopbackOnlyTest extends WaysContractTest {
+    @Override
+    List<Transport> parts(Supplier<List<MemoryRegion>> regions, SegmentBacking backing) {
+        return List.of(new LoopbackTransport(regions));
+    }
+}
