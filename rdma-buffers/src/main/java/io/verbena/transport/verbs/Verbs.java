@@ -5,12 +5,17 @@ import io.verbena.verbs.VerbsLibraryOptions;
 import io.verbena.verbs.VerbsLibraryOptions.Source;
 import io.verbena.verbs.VerbsUnavailableException;
 import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Opens the RDMA devices of this host. Threads: any. */
 public final class Verbs {
     private static final Logger LOG = LoggerFactory.getLogger(Verbs.class);
+    /** Made by the kernel with the first device. */
+    private static final Path DEVICES = Path.of("/dev/infiniband");
+
     private static final String ENGINE = "io.verbena.transport.verbs.engine.Engine";
 
     private Verbs() {}
@@ -21,6 +26,11 @@ public final class Verbs {
      * @throws VerbsUnavailableException with the reason in one sentence; nothing is left behind and another attempt may follow
      */
     public static VerbsDevices open(VerbsOptions options) throws VerbsUnavailableException {
+        if (!Files.isDirectory(DEVICES)) {
+            // The usual case, and not worth unpacking a library for.
+            throw new VerbsUnavailableException("this host has no RDMA device: " + DEVICES
+                    + " does not exist; if it has a card, load its driver, and in a container pass the directory in");
+        }
         VerbsLibrary library =
                 VerbsLibrary.open(VerbsLibraryOptions.of(options.systemLibrary() ? Source.SYSTEM : Source.BUNDLED)
                         .withDirectories(options.libraryDirectories()));

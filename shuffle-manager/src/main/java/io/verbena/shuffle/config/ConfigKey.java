@@ -1,5 +1,7 @@
 package io.verbena.shuffle.config;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -94,6 +96,11 @@ final class ConfigKey<T> {
                 .accept(value -> value.isEmpty() || value.startsWith("/"));
     }
 
+    /** Starts a key that is a list of names separated by commas, or empty. */
+    static Builder<List<String>> names(String suffix) {
+        return new Builder<>(suffix, "names separated by commas, or empty", ConfigKey::parseNames);
+    }
+
     /**
      * Returns what the text means.
      *
@@ -153,6 +160,13 @@ final class ConfigKey<T> {
 
     private static long parseMillis(String text) {
         return JavaUtils.timeStringAs(text, TimeUnit.MILLISECONDS);
+    }
+
+    private static List<String> parseNames(String text) {
+        return Arrays.stream(text.split(",", -1))
+                .map(String::strip)
+                .filter(name -> !name.isEmpty())
+                .toList();
     }
 
     private static Boolean parseBoolean(String text) {

@@ -1,5 +1,8 @@
 package io.verbena.shuffle.config;
 
+import io.verbena.transport.verbs.VerbsOptions;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -20,6 +23,11 @@ public final class RdmaConf {
     private enum Compression {
         AUTO,
         SPARK
+    }
+
+    private enum Library {
+        BUNDLED,
+        SYSTEM
     }
 
     private enum LeakTracking {
@@ -117,6 +125,64 @@ public final class RdmaConf {
             .defaultValue("true")
             .since("0.1.0")
             .doc("Read the outputs of executors on the same host by mapping their segments."));
+
+    private static final ConfigKey<Boolean> VERBS_ENABLED = declare(ConfigKey.bool("verbs.enabled")
+            .defaultValue("true")
+            .since("0.1.0")
+            .doc("Read the outputs of executors on other hosts by RDMA, where both have a device. Without one the"
+                    + " executor says so once and everything works over Netty."));
+
+    private static final ConfigKey<List<String>> VERBS_INTERFACES = declare(ConfigKey.names("verbs.interfaces")
+            .defaultValue("")
+            .since("0.1.0")
+            .doc(
+                    "RDMA devices (`mlx5_0`), network interfaces (`eth2`) or numeric addresses to use. Empty: all that have"
+                            + " an address; peers prefer a common subnet."));
+
+    private static final ConfigKey<Integer> VERBS_PORT = declare(ConfigKey.integer("verbs.port", 0, 65535)
+            .defaultValue("0")
+            .since("0.1.0")
+            .doc("First port of the RDMA listeners, for networks that filter; the next 15 are tried too. 0: any."));
+
+    private static final ConfigKey<Integer> VERBS_QUEUE_DEPTH = declare(ConfigKey.integer("verbs.queueDepth", 1, 8192)
+            .defaultValue("256")
+            .since("0.1.0")
+            .doc("Reads posted on one connection at a time; each costs about 250 bytes per connection."));
+
+    private static final ConfigKey<Long> VERBS_MAX_READ_SIZE = declare(ConfigKey.bytes("verbs.maxReadSize", "4k", "1g")
+            .defaultValue("1m")
+            .since("0.1.0")
+            .doc("Longest single RDMA Read; longer ranges are split. Shorter shares a link more fairly."));
+
+    private static final ConfigKey<Long> VERBS_MAX_BYTES_IN_FLIGHT =
+            declare(ConfigKey.bytes("verbs.maxBytesInFlight", "64k", "16g")
+                    .defaultValue("64m")
+                    .since("0.1.0")
+                    .doc("Bytes posted on one connection at a time, over all tasks; one read is always admitted."));
+
+    private static final ConfigKey<Long> VERBS_LEASE_TIMEOUT = declare(ConfigKey.millis(
+                    "verbs.lease.timeout", "1s", "1h")
+            .defaultValue("30s")
+            .since("0.1.0")
+            .doc("How long a reader may be silent before its connection is cut and its leases end. Longer"
+                    + " survives longer stops of the JVM, shorter gets the memory of lost readers back sooner."));
+
+    private static final ConfigKey<Integer> VERBS_TRAFFIC_CLASS =
+            declare(ConfigKey.integer("verbs.trafficClass", 0, 255)
+                    .defaultValue("0")
+                    .since("0.1.0")
+                    .doc("Type of service of RDMA connections, for RoCE networks with priorities. 0: the system's."));
+
+    private static final ConfigKey<Integer> VERBS_ACK_TIMEOUT = declare(ConfigKey.integer("verbs.ackTimeout", 0, 31)
+            .defaultValue("0")
+            .since("0.1.0")
+            .doc("A device waits 4.096 us times 2 to this power for an acknowledgement, then sends again. 0: the"
+                    + " connection manager's choice."));
+
+    private static final ConfigKey<Library> VERBS_LIBRARY = declare(ConfigKey.oneOf("verbs.library", Library.class)
+            .defaultValue("bundled")
+            .since("0.1.0")
+            .doc("`system` takes DiSNI's native library from `java.library.path`; `bundled` the one in this jar."));
 
     private static final ConfigKey<Long> VERBS_RETRY_INTERVAL =
             declare(ConfigKey.millis("verbs.retry.interval", "1s", "1d")
@@ -290,6 +356,32 @@ public final class RdmaConf {
     /** Whether outputs of executors on this host are read by mapping them. */
     public boolean mappedEnabled() {
         return get(MAPPED_ENABLED);
+    }
+
+    /** Whether RDMA devices are used. */
+    public boolean verbsEnabled() {
+        return get(VERBS_ENABLED);
+    }
+
+    /**
+     * Returns how RDMA devices are used.
+     *
+     * @param libraryDirectories where native libraries may be unpacked if the temporary directory forbids execution
+     */
+    public VerbsOptions verbsOptions(List<Path> libraryDirectories) {
+        return new VerbsOptions(
+                get(VERBS_LIBRARY) == Library.SYSTEM,
+                libraryDirectories,
+                get(VERBS_INTERFACES),
+                get(VERBS_PORT),
+                memorySize(),
+                get(VERBS_QUEUE_DEPTH),
+                Math.toIntExact(get(VERBS_MAX_READ_SIZE)),
+                get(VERBS_MAX_BYTES_IN_FLIGHT),
+                Duration.ofMillis(get(VERBS_LEASE_TIMEOUT)),
+                VerbsOptions.DEFAULT_SPIN_NANOS,
+                get(VERBS_TRAFFIC_CLASS),
+                get(VERBS_ACK_TIMEOUT));
     }
 
     /** Returns how long a peer that cannot be reached directly is read over Spark's block transfer, in milliseconds. */

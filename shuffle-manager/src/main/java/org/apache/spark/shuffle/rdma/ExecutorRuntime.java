@@ -6,7 +6,6 @@ import io.verbena.arena.ArenaStatistics;
 import io.verbena.memory.BackingOptions;
 import io.verbena.memory.Backings;
 import io.verbena.memory.SegmentBacking;
-import io.verbena.registration.SoftRegistrar;
 import io.verbena.shuffle.config.RdmaConf;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.shuffle.reader.BlockClient;
@@ -21,13 +20,13 @@ import io.verbena.shuffle.writer.StagingPool;
 import io.verbena.shuffle.writer.WriterResources;
 import io.verbena.threads.DaemonThreads;
 import io.verbena.transport.Transport;
-import io.verbena.transport.mapped.MappedTransport;
+import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -60,6 +59,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private static final String FETCH_TO_FILE = "spark.network.maxRemoteBlockSizeFetchToMem";
 
     private final SegmentBacking backing;
+    private final ExecutorWays ways;
     private final Arena arena;
     private final Transport transport;
     private final MapOutputStore store;
@@ -88,12 +88,17 @@ final class ExecutorRuntime implements AutoCloseable {
                 owner,
                 conf.segmentSize()));
         removeFiles = removeFilesAtExit(backing.ownerDirectory());
+        ways = ExecutorWays.open(
+                conf,
+                Arrays.stream(blockManager.diskBlockManager().localDirs())
+                        .map(File::toPath)
+                        .toList());
         // A task that needs memory waits for one segment; more is made ahead of need, by prewarming.
         arena = new Arena(
                 new ArenaOptions(conf.memorySize(), conf.segmentSize(), 1, conf.exactLeakTracking()),
                 backing,
-                new SoftRegistrar());
-        transport = openTransport(arena, conf.mappedEnabled() ? backing.ownerDirectory() : null);
+                ways.registrar());
+        transport = ways.transport(arena::regions, backing.ownerDirectory());
         store = new MapOutputStore(arena, transport);
         files = new StockFiles(sparkConf, resolver, env.serializerManager());
         evictor = new Evictor(arena, store, files, counters, memoryWork, conf.highWaterMark());
@@ -117,7 +122,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 env.executorId(),
                 store,
                 server,
-                conf.mappedEnabled() ? peers : null,
+                ways.leadToPeers() ? peers : null,
                 client,
                 env.serializerManager(),
                 conf.fetchTimeoutMs(),
@@ -135,16 +140,6 @@ final class ExecutorRuntime implements AutoCloseable {
                 backing.name(),
                 conf.memorySize(),
                 conf.segmentSize());
-    }
-
-    /** Without a lease file nothing can be shared; the shuffle works all the same, over Spark's block transfer. */
-    private static Transport openTransport(Arena arena, Path leaseDirectory) {
-        try {
-            return new MappedTransport(arena::regions, leaseDirectory);
-        } catch (UncheckedIOException e) {
-            LOG.warn("neighbours cannot map this executor's memory and read it over the network: {}", e.toString());
-            return new MappedTransport(arena::regions, null);
-        }
     }
 
     /** A round that fails is logged; the next one comes all the same. */
@@ -219,6 +214,10 @@ final class ExecutorRuntime implements AutoCloseable {
         return arena;
     }
 
+    ExecutorWays ways() {
+        return ways;
+    }
+
     MapOutputStore store() {
         return store;
     }
@@ -250,6 +249,7 @@ final class ExecutorRuntime implements AutoCloseable {
             peers.close();
             transport.close();
             arena.close();
+            ways.close();
             backing.close();
         } else {
             // Spark ends an executor without waiting for its tasks. They hold addresses, so the memory goes with the

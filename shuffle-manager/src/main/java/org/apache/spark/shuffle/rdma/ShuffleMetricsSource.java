@@ -4,6 +4,8 @@ import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
 import io.verbena.arena.ArenaStatistics;
 import io.verbena.shuffle.metrics.ShuffleCounter;
+import io.verbena.transport.verbs.VerbsStatistics;
+import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.metrics.source.Source;
@@ -14,8 +16,7 @@ final class ShuffleMetricsSource implements Source {
 
     private ShuffleMetricsSource(ExecutorRuntime runtime) {
         for (ShuffleCounter counter : ShuffleCounter.values()) {
-            registry.register(
-                    counter.label(), (Gauge<Long>) () -> runtime.counters().get(counter));
+            value(counter.label(), () -> runtime.counters().get(counter));
         }
         memory("memoryBudgetBytes", runtime, ArenaStatistics::budgetBytes);
         memory("memoryCommittedBytes", runtime, ArenaStatistics::committedBytes);
@@ -23,11 +24,30 @@ final class ShuffleMetricsSource implements Source {
         memory("memoryPeakLeasedBytes", runtime, ArenaStatistics::peakLeasedBytes);
         memory("memoryQuarantinedBytes", runtime, ArenaStatistics::quarantinedBytes);
         memory("memoryRefusals", runtime, ArenaStatistics::refusals);
+        ExecutorWays ways = runtime.ways();
+        value("registrations", () -> ways.registrar().statistics().registrations());
+        value("registeredBytes", () -> ways.registrar().statistics().registeredBytes());
+        value("registrationTimeNs", () -> ways.registrar().statistics().registrationTimeNs());
+        if (ways.verbs() != null) {
+            verbs("verbsReads", ways, VerbsStatistics::readWorkRequests);
+            verbs("verbsReadBytes", ways, VerbsStatistics::readBytes);
+            verbs("verbsConnections", ways, VerbsStatistics::openConnections);
+            verbs("verbsConnectionFailures", ways, VerbsStatistics::connectionFailures);
+            verbs("verbsRejects", ways, VerbsStatistics::rejects);
+            verbs("verbsRegistrationFailures", ways, VerbsStatistics::registrationFailures);
+        }
+    }
+
+    private void verbs(String name, ExecutorWays ways, ToLongFunction<VerbsStatistics> value) {
+        value(name, () -> value.applyAsLong(ways.verbs()));
+    }
+
+    private void value(String name, LongSupplier value) {
+        registry.register(name, (Gauge<Long>) value::getAsLong);
     }
 
     private void memory(String name, ExecutorRuntime runtime, ToLongFunction<ArenaStatistics> value) {
-        registry.register(
-                name, (Gauge<Long>) () -> value.applyAsLong(runtime.arena().statistics()));
+        value(name, () -> value.applyAsLong(runtime.arena().statistics()));
     }
 
     static void register(SparkEnv env, ExecutorRuntime runtime) {
