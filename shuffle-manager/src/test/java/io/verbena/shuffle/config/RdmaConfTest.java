@@ -3,6 +3,10 @@ package io.verbena.shuffle.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.verbena.transport.verbs.VerbsOptions;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +34,8 @@ class RdmaConfTest {
         assertThat(conf.stagingSize()).isEqualTo(8 * MIB);
         assertThat(conf.followSparkCompression()).isFalse();
         assertThat(conf.mappedEnabled()).isTrue();
+        assertThat(conf.verbsEnabled()).isTrue();
+        assertThat(conf.verbsOptions(List.of())).isEqualTo(VerbsOptions.defaults(conf.memorySize()));
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(30_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
@@ -52,6 +58,16 @@ class RdmaConfTest {
                 "writer.stagingSize", "512k",
                 "compression", "spark",
                 "mapped.enabled", "false",
+                "verbs.enabled", "false",
+                "verbs.interfaces", "mlx5_0, 10.0.0.1",
+                "verbs.port", "7000",
+                "verbs.queueDepth", "32",
+                "verbs.maxReadSize", "64k",
+                "verbs.maxBytesInFlight", "8m",
+                "verbs.lease.timeout", "10s",
+                "verbs.trafficClass", "106",
+                "verbs.ackTimeout", "14",
+                "verbs.library", "system",
                 "verbs.retry.interval", "5min",
                 "fetch.timeout", "2min",
                 "fetch.maxBytesInFlight", "4m",
@@ -74,6 +90,21 @@ class RdmaConfTest {
         assertThat(conf.stagingSize()).isEqualTo(512 * KIB);
         assertThat(conf.followSparkCompression()).isTrue();
         assertThat(conf.mappedEnabled()).isFalse();
+        assertThat(conf.verbsEnabled()).isFalse();
+        assertThat(conf.verbsOptions(List.of(Path.of("/local"))))
+                .isEqualTo(new VerbsOptions(
+                        true,
+                        List.of(Path.of("/local")),
+                        List.of("mlx5_0", "10.0.0.1"),
+                        7000,
+                        2 * GIB,
+                        32,
+                        (int) (64 * KIB),
+                        8 * MIB,
+                        Duration.ofSeconds(10),
+                        VerbsOptions.DEFAULT_SPIN_NANOS,
+                        106,
+                        14));
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(300_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(4 * MIB);
