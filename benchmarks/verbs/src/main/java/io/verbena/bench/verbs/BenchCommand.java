@@ -23,6 +23,10 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 1,
         exitCodeOnInvalidInput = 2)
 public final class BenchCommand implements Callable<Integer> {
+    /** For 1 GiB in huge pages, and a little more. */
+    private static final String HUGE_PAGES =
+            "echo 576 >/proc/sys/vm/nr_hugepages; mkdir /run/huge && mount -t hugetlbfs huge /run/huge || exit 125\n";
+
     @Mixin
     private Measurements measurements;
 
@@ -53,8 +57,12 @@ public final class BenchCommand implements Callable<Integer> {
         err.flush();
         GuestResult run = new Guest(directory)
                 .limit(measurements.limit())
-                .run(new JavaCommand(List.of("-Xmx512m"), GuestMain.class.getName(), measurements.arguments())
-                        .script());
+                .run(HUGE_PAGES
+                        + new JavaCommand(
+                                        List.of("-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"),
+                                        GuestMain.class.getName(),
+                                        measurements.arguments())
+                                .script());
         List<Result> results = run.output().lines().map(Result::parse).toList();
         if (!json) {
             out.println(Result.header());

@@ -11,6 +11,8 @@ import picocli.CommandLine.Spec;
 /** What runs inside the guest: results as JSON on standard output, single measurements on standard error. */
 @Command(name = "verbs-bench")
 public final class GuestMain implements Callable<Integer> {
+    private static final long REGISTERED_BYTES = 1L << 30;
+
     @Mixin
     private Measurements measurements;
 
@@ -30,8 +32,17 @@ public final class GuestMain implements Callable<Integer> {
                     line.getOut().println(result.json());
                     line.getOut().flush();
                 });
-        // The control: how far apart two equal programs are found to be.
-        bench.compareReads("perftestVsPerftest", new Perftest(), new Perftest());
+        try (TransportReader ours = new TransportReader()) {
+            bench.compareReads("readVsPerftest", ours, new Perftest());
+        }
+        if (measurements.control()) {
+            bench.compareReads("perftestVsPerftest", new Perftest(), new Perftest());
+        }
+        for (String kind : new String[] {"hugetlbfs", "shm"}) {
+            try (DeviceRegistrar registrar = new DeviceRegistrar(REGISTERED_BYTES, kind)) {
+                bench.compareRegistrations("registrationByBlock_" + kind, registrar);
+            }
+        }
         return 0;
     }
 }

@@ -1,6 +1,7 @@
 package io.verbena.bench.verbs;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;
 
@@ -18,6 +19,15 @@ final class Measurements {
             description = "length of one measurement of reads (default: ${DEFAULT-VALUE})")
     private int seconds;
 
+    @Option(
+            names = "--control",
+            description = "also compare perftest with itself: how far apart equal programs are found")
+    private boolean control;
+
+    boolean control() {
+        return control;
+    }
+
     int pairs() {
         return pairs;
     }
@@ -28,7 +38,11 @@ final class Measurements {
 
     /** Returns the options again, as arguments for another process. */
     List<String> arguments() {
-        return List.of("--pairs=" + pairs, "--seconds=" + seconds);
+        List<String> arguments = new ArrayList<>(List.of("--pairs=" + pairs, "--seconds=" + seconds));
+        if (control) {
+            arguments.add("--control");
+        }
+        return arguments;
     }
 
     /** Returns a generous bound of the whole run: emulated processes start slowly. */

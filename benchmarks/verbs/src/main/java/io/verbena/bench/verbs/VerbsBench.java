@@ -44,8 +44,7 @@ final class VerbsBench {
     }
 
     /** Compares MRs of 64 KiB, a block each, with MRs of 64 MiB: time of the first divided by that of the second. */
-    void compareRegistrations(Registrar registrar) throws IOException, InterruptedException {
-        String metric = "registrationByBlock";
+    void compareRegistrations(String metric, Registrar registrar) throws IOException, InterruptedException {
         List<Double> ratios = Pairs.ratios(
                 pairs,
                 () -> shown(

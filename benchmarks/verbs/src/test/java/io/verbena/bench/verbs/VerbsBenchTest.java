@@ -65,7 +65,7 @@ class VerbsBenchTest {
 
     @Test
     void shouldCompareRegistrationByBlockWithSegments() throws Exception {
-        bench.compareRegistrations(new Registrar() {
+        bench.compareRegistrations("registrationByBlock", new Registrar() {
             @Override
             public long totalBytes() {
                 return 1L << 30;
