@@ -34,6 +34,9 @@ final class VerbsBench {
         for (int blockBytes : BLOCK_BYTES) {
             try (ReadLoop a = first.open(blockBytes);
                     ReadLoop b = second.open(blockBytes)) {
+                // Compilers, caches and the count of perftest's iterations settle.
+                a.readFor(length);
+                b.readFor(length);
                 List<Double> ratios = Pairs.ratios(
                         pairs,
                         () -> shown(metric + " first " + blockBytes, a.readFor(length) / (1 << 20), "MiB/s"),
