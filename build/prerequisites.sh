@@ -1,6 +1,6 @@
 # Sourced by the commands in bin/: makes a JDK and Maven available. Installs only what is missing.
 
-# What must be there: command or C header | Debian packages that bring it, best first.
+# What must be there: command or file | Debian packages that bring it, best first.
 PREREQUISITES=(
   "javac|openjdk-17-jdk-headless openjdk-21-jdk-headless"
   "mvn|maven"
@@ -17,6 +17,18 @@ if [[ $(uname -m) == x86_64 ]]; then
     "/usr/aarch64-linux-gnu/include/stdio.h|libc6-dev-arm64-cross"
   )
 fi
+# What the virtual machine for RDMA tests and benchmarks needs besides; see Guest.java.
+GUEST_PREREQUISITES=(
+  "qemu-system-x86_64|qemu-system-x86"
+  "/var/lib/dpkg/info/busybox-static.list|busybox-static"
+  "kmod|kmod"
+  "ip|iproute2"
+  "rdma|iproute2"
+  "ibv_devinfo|ibverbs-utils"
+  "/etc/libibverbs.d/rxe.driver|ibverbs-providers"
+  "rping|rdmacm-utils"
+  "ib_read_bw|perftest"
+)
 MINIMUM_JAVA=17
 # Spark 4.0 and older do not run on later ones.
 MAXIMUM_JAVA=21
@@ -52,7 +64,7 @@ path_jdk() {
 present() {
   case $1 in
     javac) use_jdk ;;
-    *.h) [[ -f $1 ]] ;;
+    /*) [[ -e $1 ]] ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }

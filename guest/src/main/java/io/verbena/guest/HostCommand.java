@@ -7,7 +7,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** Runs short commands to their end. Any thread. */
 final class HostCommand {
@@ -22,7 +24,9 @@ final class HostCommand {
     static String run(Path directory, Duration limit, String... command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("verbena-command-", ".log");
         try {
-            Process process = new ProcessBuilder(command)
+            List<String> words = new ArrayList<>(List.of(command));
+            words.set(0, find(command[0]).map(Path::toString).orElse(command[0]));
+            Process process = new ProcessBuilder(words)
                     .directory(directory.toFile())
                     .redirectErrorStream(true)
                     .redirectInput(
@@ -72,12 +76,17 @@ final class HostCommand {
     }
 
     private static boolean isInstalled(String command) {
-        if (command.startsWith("/")) {
-            return Files.exists(Path.of(command));
-        }
+        return command.startsWith("/")
+                ? Files.exists(Path.of(command))
+                : find(command).isPresent();
+    }
+
+    private static Optional<Path> find(String command) {
         // Users' paths leave out the directories of administrators' commands, which some of the tools are.
         String path = System.getenv().getOrDefault("PATH", "") + ":/usr/sbin:/sbin";
-        return List.of(path.split(":", -1)).stream()
-                .anyMatch(directory -> Files.isExecutable(Path.of(directory, command)));
+        return Stream.of(path.split(":", -1))
+                .map(directory -> Path.of(directory, command))
+                .filter(Files::isExecutable)
+                .findFirst();
     }
 }

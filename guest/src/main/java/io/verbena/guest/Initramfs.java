@@ -12,7 +12,9 @@ import java.util.List;
 
 /** The guest's first file system: a shell, the modules and {@code init.sh}. */
 final class Initramfs {
-    static final List<Tool> TOOLS = List.of(new Tool("busybox", "busybox-static"), new Tool("gzip", "gzip"));
+    /** Debian's other busybox has the same name and needs libraries. */
+    static final List<Tool> TOOLS =
+            List.of(new Tool("/var/lib/dpkg/info/busybox-static.list", "busybox-static"), new Tool("gzip", "gzip"));
 
     private static final Duration LIMIT = Duration.ofMinutes(1);
 
