@@ -27,7 +27,7 @@ public final class RecordingListener implements ReadRequest.Listener {
 
     /** Returns the failure, null after success. */
     public TransportException await() throws InterruptedException, ExecutionException, TimeoutException {
-        TransportException cause = end.get(20, TimeUnit.SECONDS);
+        TransportException cause = end.get(120, TimeUnit.SECONDS);
         assertThat(calls.get()).isEqualTo(1);
         return cause;
     }

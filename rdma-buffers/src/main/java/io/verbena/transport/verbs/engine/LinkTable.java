@@ -102,6 +102,11 @@ final class LinkTable {
         return size == 0;
     }
 
+    /** Returns the slots, null where none is: for a look that makes no garbage. The array does not change. */
+    Link[] slots() {
+        return slots;
+    }
+
     List<Link> all() {
         List<Link> all = new ArrayList<>();
         for (Link link : slots) {

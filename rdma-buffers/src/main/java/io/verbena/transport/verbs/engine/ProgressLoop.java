@@ -6,7 +6,6 @@ import io.verbena.transport.ReadRequest;
 import io.verbena.transport.TransportException;
 import io.verbena.verbs.bound.VerbsNative;
 import java.io.IOException;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -113,7 +112,11 @@ final class ProgressLoop implements AutoCloseable {
         long now = System.nanoTime();
         if (now - nextTickNs >= 0 || isPast(now)) {
             nextTickNs = now + TICK_NS;
-            device.links().all().forEach(link -> link.tick(System.nanoTime()));
+            for (Link link : device.links().slots()) {
+                if (link != null) {
+                    link.tick(now);
+                }
+            }
         }
         if (!worked && !spin(now)) {
             sleep();
@@ -127,9 +130,8 @@ final class ProgressLoop implements AutoCloseable {
 
     private long earliestDeadline() {
         long earliest = Link.NEVER;
-        List<Link> links = device.links().all();
-        for (Link link : links) {
-            long deadline = link.nextDeadlineNs();
+        for (Link link : device.links().slots()) {
+            long deadline = link == null ? Link.NEVER : link.nextDeadlineNs();
             if (deadline != Link.NEVER && (earliest == Link.NEVER || deadline - earliest < 0)) {
                 earliest = deadline;
             }
