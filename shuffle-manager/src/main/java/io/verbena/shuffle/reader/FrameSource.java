@@ -22,6 +22,7 @@ import org.apache.spark.network.util.LimitedInputStream;
  * twice instead, once to verify it and once to decode it (it lies in a file then, see spark.network.maxRemoteBlockSizeFetchToMem).
  *
  * <p>Ownership: takes over one reference to the buffer and gives it up in {@link #close}.
+ * <p>Threads: one reads; another may close it meanwhile, and waits for the slice that is being copied.
  */
 final class FrameSource implements BlockSource {
     /** Above this a slice is not copied: a heap array of that size is a burden to the garbage collector. */
@@ -93,9 +94,13 @@ final class FrameSource implements BlockSource {
     }
 
     @Override
-    public Slice next() throws IOException {
+    public synchronized Slice next() throws IOException {
         if (next == frame.entries().size()) {
             return null;
+        }
+        if (closed) {
+            throw new IllegalStateException(
+                    "blocks of map output " + ref.mapId() + " are read after the end of the task");
         }
         BlockFrame.Entry entry = frame.entries().get(next++);
         long length = entry.length();
@@ -138,7 +143,7 @@ final class FrameSource implements BlockSource {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
         if (closed) {
             return;
         }

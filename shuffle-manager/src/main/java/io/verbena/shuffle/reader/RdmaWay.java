@@ -12,13 +12,9 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
@@ -28,17 +24,16 @@ import org.apache.spark.storage.BlockManagerId;
  * <p>Errors: what cannot be read is fetched over Spark's block transfer. After a refusal the peer's tables are asked for once more
  * first.
  *
- * <p>Threads: the task's, or one that it feeds a pipe with, while the task's ends it; so guarded by this. Whatever ends elsewhere is
- * passed in through {@code events} or the reader's own queue.
+ * <p>Threads: the task's, or one that it feeds a pipe with, while the task's ends it; so guarded by this. What ends elsewhere comes
+ * through {@link PendingOutcomes} or the reader's own queue.
  */
 final class RdmaWay implements AutoCloseable {
     private final ReadTask task;
     private final NettyWay fallback;
     private final Bell bell;
-    private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
 
     @GuardedBy("this")
-    private final Map<Object, List<WantedOutput>> waiting = new HashMap<>();
+    private final PendingOutcomes pending;
 
     @GuardedBy("this")
     private final Deque<Arrived> arrived = new ArrayDeque<>();
@@ -61,6 +56,7 @@ final class RdmaWay implements AutoCloseable {
         this.task = task;
         this.fallback = fallback;
         this.bell = bell;
+        this.pending = new PendingOutcomes(bell);
     }
 
     /** Starts to read map outputs that the peer has in memory. */
@@ -104,28 +100,7 @@ final class RdmaWay implements AutoCloseable {
                 byLoad.computeIfAbsent(load, l -> new ArrayList<>()).add(output);
             }
         }
-        byLoad.forEach((load, some) -> await(load.done(), some, (failures, e) -> indexed(some, failures)));
-    }
-
-    private interface Outcome<T> {
-        void of(T result, Throwable failure);
-    }
-
-    /** Has the outcome handled by the task's thread. */
-    @GuardedBy("this")
-    private <T> void await(CompletableFuture<T> future, List<WantedOutput> outputs, Outcome<T> outcome) {
-        waiting.put(outcome, outputs);
-        CompletableFuture<T> unused = future.whenComplete((result, e) -> {
-            events.add(() -> end(outcome, result, e));
-            bell.ring();
-        });
-    }
-
-    private synchronized <T> void end(Outcome<T> outcome, T result, Throwable failure) {
-        // Not if the task has stopped waiting.
-        if (waiting.remove(outcome) != null) {
-            outcome.of(result, failure);
-        }
+        byLoad.forEach((load, some) -> pending.await(load.done(), some, (failures, e) -> indexed(some, failures)));
     }
 
     private synchronized void indexed(List<WantedOutput> outputs, Map<Long, IOException> failures) {
@@ -170,9 +145,7 @@ final class RdmaWay implements AutoCloseable {
         if (reader == null || closed) {
             return null;
         }
-        for (Runnable event = events.poll(); event != null; event = events.poll()) {
-            event.run();
-        }
+        pending.handle();
         for (ReadBatch batch = reader.poll(); batch != null; batch = reader.poll()) {
             take(batch);
         }
@@ -238,7 +211,7 @@ final class RdmaWay implements AutoCloseable {
     private void retry(List<WantedOutput> refused) {
         if (!refused.isEmpty()) {
             PeerShuffle shuffle = refused.get(0).shuffle();
-            await(shuffle.refreshAfterRefusal(), refused, (nothing, e) -> refreshed(shuffle, refused, e));
+            pending.await(shuffle.refreshAfterRefusal(), refused, (nothing, e) -> refreshed(shuffle, refused, e));
         }
     }
 
@@ -284,14 +257,13 @@ final class RdmaWay implements AutoCloseable {
 
     /** True when nothing is wanted any more that has not been handed out. */
     synchronized boolean isDone() {
-        return reader == null || (waiting.isEmpty() && arrived.isEmpty() && reader.isIdle());
+        return reader == null || (pending.isEmpty() && arrived.isEmpty() && reader.isIdle());
     }
 
     /** Has everything fetched another way that has not come, because nothing has come for too long. */
     synchronized void timedOut() {
         List<WantedOutput> late = new ArrayList<>(reader.abandon());
-        waiting.values().forEach(late::addAll);
-        waiting.clear();
+        late.addAll(pending.abandon());
         for (WantedOutput output : late) {
             fallBack(output, "TIMEOUT", "no answer within " + task.resources().fetchTimeoutMs() + " ms");
         }
