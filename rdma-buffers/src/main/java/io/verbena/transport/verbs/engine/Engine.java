@@ -17,6 +17,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * All devices of this process and what they share.
@@ -25,6 +27,8 @@ import java.util.function.Supplier;
  * and GID with it. Threads: any, {@link #close} once.
  */
 public final class Engine implements VerbsDevices {
+    private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
+
     private final VerbsOptions options;
     private final Counters counters = new Counters();
     private final CmLoop cm;
@@ -149,6 +153,7 @@ public final class Engine implements VerbsDevices {
     }
 
     private void checkLimits() throws VerbsUnavailableException {
+        CgroupLimits.tighterThan(options.memoryBytes()).forEach(limit -> LOG.warn("registering may fail: {}", limit));
         for (Device device : devices) {
             String problem = Limits.problem(options.memoryBytes(), device);
             if (problem != null) {

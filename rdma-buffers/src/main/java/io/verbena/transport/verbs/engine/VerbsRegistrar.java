@@ -91,7 +91,7 @@ final class VerbsRegistrar implements Registrar {
         refusalLogged = true;
         LOG.warn(
                 "{} refuses to register memory, peers read it another way: {}; {}; registered so far: {}. {}",
-                device.name(),
+                device.describe(),
                 e.getMessage().strip(),
                 segment,
                 keys.statistics(),
