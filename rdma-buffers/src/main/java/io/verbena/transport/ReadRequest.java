@@ -53,7 +53,9 @@ public final class ReadRequest {
      */
     public void requireFit() {
         long capacity = destination.capacity();
-        for (Range range : ranges) {
+        // By index: transports call this for every request, and an iterator is garbage.
+        for (int i = 0; i < ranges.size(); i++) {
+            Range range = ranges.get(i);
             long offset = range.destinationOffset();
             if (range.length() < 0 || offset < 0 || offset > capacity - range.length()) {
                 throw new IllegalArgumentException("range does not fit the destination: destinationOffset=" + offset

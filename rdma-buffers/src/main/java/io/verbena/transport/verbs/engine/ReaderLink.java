@@ -44,7 +44,7 @@ final class ReaderLink extends Link {
     private long earliestDeadlineNs = NEVER;
 
     /** Progress thread only. */
-    private final Deque<ReadState> finished = new ArrayDeque<>();
+    private final List<ReadState> finished = new ArrayList<>();
 
     ReaderLink(
             Device device,
@@ -180,15 +180,16 @@ final class ReaderLink extends Link {
                 return;
             }
             device().counters().readBytes.add(ring.complete(sequence, finished));
-            for (ReadState read : finished) {
-                unlist(read);
+            for (int i = 0; i < finished.size(); i++) {
+                unlist(finished.get(i));
             }
             leases.pumpMessages();
             pump();
         }
-        for (ReadState read = finished.poll(); read != null; read = finished.poll()) {
-            finish(read, null);
+        for (int i = 0; i < finished.size(); i++) {
+            finish(finished.get(i), null);
         }
+        finished.clear();
     }
 
     /** The request that the peer's device refused is told so; the others only lose their connection. */

@@ -2,7 +2,7 @@ package io.verbena.transport.verbs.engine;
 
 import io.verbena.memory.OffHeap;
 import io.verbena.verbs.bound.VerbsNative;
-import java.util.Deque;
+import java.util.List;
 
 /**
  * The send queue of one connection: memory for its work requests, and the table of what is in flight.
@@ -122,7 +122,7 @@ final class SendRing implements AutoCloseable {
      * @param finished receives the requests that are complete now
      * @return bytes read
      */
-    long complete(long sequence, Deque<ReadState> finished) {
+    long complete(long sequence, List<ReadState> finished) {
         long count = distance(sequence) + 1;
         long before = bytesInFlight;
         for (long i = 0; i < count; i++) {

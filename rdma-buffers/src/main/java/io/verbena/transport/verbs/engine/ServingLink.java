@@ -5,9 +5,9 @@ import io.verbena.transport.LeaseCounts;
 import io.verbena.transport.ReadLease;
 import io.verbena.transport.TransportException;
 import io.verbena.transport.TransportException.Reason;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
@@ -22,7 +22,7 @@ final class ServingLink extends Link {
 
     private final LeaseCounts leases;
     private final long leaseTimeoutNs;
-    private final Deque<ReadState> none = new ArrayDeque<>(0);
+    private final List<ReadState> none = new ArrayList<>(0);
 
     @GuardedBy("this")
     private final Map<Integer, ReadLease> held = new HashMap<>();

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.verbena.memory.OffHeap;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +13,7 @@ class SendRingTest {
     private static final int CAPACITY = 5;
 
     private final SendRing ring = new SendRing(3, CAPACITY);
-    private final Deque<ReadState> finished = new ArrayDeque<>();
+    private final List<ReadState> finished = new ArrayList<>();
 
     @AfterEach
     void free() {
