@@ -31,6 +31,7 @@
     F(get_cq_event, 1.1)         \
     F(ack_cq_events, 1.1)        \
     F(query_qp, 1.1)             \
+    F(destroy_qp, 1.1)           \
     F(modify_qp, 1.1)
 
 #define RDMA_FUNCTIONS(F)         \

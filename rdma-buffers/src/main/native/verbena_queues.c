@@ -2,6 +2,7 @@
 #include "verbena.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define POLL_BATCH 32
@@ -49,12 +50,18 @@ NATIVE(jlong, createQp, jlong id, jlong pd, jlong send_cq, jlong recv_cq, jint m
     return handle(qp);
 }
 
-NATIVE(void, destroyQp, jlong id)
+/* Not rdma_destroy_qp, which forgets the QP whether or not the device did. */
+NATIVE(jint, destroyQp, jlong id)
 {
     struct rdma_cm_id *connection = pointer(id);
+    int result = 0;
     if (connection->qp != NULL) {
-        cm.destroy_qp(connection);
+        result = ibv.destroy_qp(connection->qp);
+        if (result == 0) {
+            connection->qp = NULL;
+        }
     }
+    return abs(result);
 }
 
 NATIVE(jint, qpNumber, jlong qp)

@@ -257,6 +257,15 @@ FAKE struct ibv_cq *ibv_create_cq(struct ibv_context *of, int entries, void *cq_
     return cq;
 }
 
+FAKE int ibv_destroy_qp(struct ibv_qp *qp)
+{
+    int outcome = fake_outcome("ibv_destroy_qp");
+    if (outcome == 0) {
+        fake_free(qp);
+    }
+    return outcome;
+}
+
 FAKE int ibv_destroy_cq(struct ibv_cq *cq)
 {
     int outcome = fake_outcome("ibv_destroy_cq");

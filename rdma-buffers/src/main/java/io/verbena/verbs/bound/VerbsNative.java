@@ -303,8 +303,11 @@ public final class VerbsNative {
             int[] actual)
             throws IOException;
 
-    /** Destroys the QP of an id, if it has one. */
-    public static native void destroyQp(long id);
+    /**
+     * Destroys the QP of an id, if it has one. Returns 0, or the errno value if the device still has it: memory that was posted
+     * must not be reused then.
+     */
+    public static native int destroyQp(long id);
 
     /** Returns the QP number, 24 bits. */
     public static native int qpNumber(long qp);

@@ -28,6 +28,13 @@ public final class QueuesOnFake extends FakeDevice {
                 .isEqualTo("rdma_create_qp send=256 recv=4 sendSge=3 recvSge=1 inline=64 type=2 all=0\n");
     }
 
+    public void shouldKeepAQueuePairThatTheDeviceDoesNotLetGo() {
+        FakeVerbs.script("ibv_destroy_qp", EINVAL, 0);
+        assertThat(VerbsNative.destroyQp(id)).isEqualTo(EINVAL);
+        assertThat(VerbsNative.destroyQp(id)).isZero();
+        assertThat(VerbsNative.destroyQp(id)).isZero();
+    }
+
     public void shouldMoveToErrorAndReadTheState() throws IOException {
         assertThat(VerbsNative.qpState(qp)).isEqualTo(STATE_INIT);
         VerbsNative.moveToError(qp);

@@ -155,10 +155,11 @@ public final class RdmaConf {
             .doc("Longest single RDMA Read; longer ranges are split. Shorter shares a link more fairly."));
 
     private static final ConfigKey<Long> VERBS_MAX_BYTES_IN_FLIGHT =
-            declare(ConfigKey.bytes("verbs.maxBytesInFlight", "64k", "16g")
-                    .defaultValue("64m")
+            declare(ConfigKey.bytes("verbs.maxBytesInFlight", "64k", "1g")
+                    .defaultValue("16m")
                     .since("0.1.0")
-                    .doc("Bytes posted on one connection at a time, over all tasks; one read is always admitted."));
+                    .doc("Bytes posted on one connection at a time, over all tasks; one read is always admitted. A"
+                            + " keep-alive waits behind them, so they must take far less than `verbs.lease.timeout`."));
 
     private static final ConfigKey<Long> VERBS_LEASE_TIMEOUT = declare(ConfigKey.millis(
                     "verbs.lease.timeout", "1s", "1h")

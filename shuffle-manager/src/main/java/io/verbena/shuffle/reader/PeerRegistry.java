@@ -153,7 +153,7 @@ public final class PeerRegistry implements AutoCloseable {
     /** True when a task reads from a neighbour's memory now. */
     public boolean isInUse() {
         synchronized (lock) {
-            return uses.values().stream().anyMatch(use -> use.users > 0);
+            return !replaced.isEmpty() || uses.values().stream().anyMatch(use -> use.users > 0);
         }
     }
 

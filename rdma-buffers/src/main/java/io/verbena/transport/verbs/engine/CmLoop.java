@@ -34,7 +34,7 @@ final class CmLoop implements AutoCloseable {
 
     private final RdmaEventChannel channel;
     private final long channelHandle;
-    private final TaskInbox inbox = new TaskInbox();
+    private final TaskInbox inbox;
     private final Map<Long, CmHandler> handlers = new HashMap<>();
     private final List<Device> watched = new ArrayList<>();
     private final long[] event = new long[VerbsNative.CM_EVENT_VALUES];
@@ -50,6 +50,7 @@ final class CmLoop implements AutoCloseable {
             throw new IOException("no event channel");
         }
         channelHandle = ((NatRdmaEventChannel) channel).getObjId();
+        inbox = new TaskInbox();
         fds = new int[] {VerbsNative.cmFd(channelHandle), inbox.fd()};
         thread = DaemonThreads.factory("verbs-cm").newThread(this::run);
     }
@@ -97,7 +98,7 @@ final class CmLoop implements AutoCloseable {
         while (!stopping) {
             try {
                 round();
-            } catch (RuntimeException | IOException e) {
+            } catch (RuntimeException | IOException | Error e) {
                 LOG.error("the CM thread goes on after: {}", e.toString(), e);
                 pause();
             }
@@ -117,18 +118,19 @@ final class CmLoop implements AutoCloseable {
     private void round() throws IOException {
         inbox.run();
         if (inbox.sleep()) {
-            int ready;
+            int ready = 0;
             try {
                 ready = VerbsNative.pollFds(fds, fds.length, ROUND_MS);
             } finally {
-                inbox.awake();
+                inbox.awake((ready & 2) != 0);
             }
             if ((ready & 1) != 0) {
                 cmEvents();
             }
             for (int i = watched.size() - 1; i >= 0; i--) {
-                if ((ready & (1 << (2 + i))) != 0) {
-                    watched.get(i).asyncEvents();
+                if ((ready & (1 << (2 + i))) != 0 && !watched.get(i).asyncEvents()) {
+                    // A device that is gone makes its descriptor readable for ever.
+                    fds[2 + i] = -1;
                 }
             }
         }
@@ -158,7 +160,8 @@ final class CmLoop implements AutoCloseable {
     /** Ends the thread; what is executed later runs on the caller's. */
     void stop() {
         stopping = true;
-        inbox.wake();
+        // A task and not only a signal: the thread may just be on its way to sleep.
+        inbox.add(() -> {});
         try {
             thread.join(CLOSE_WAIT_MS);
         } catch (InterruptedException e) {
@@ -166,8 +169,9 @@ final class CmLoop implements AutoCloseable {
         }
         if (thread.isAlive()) {
             LOG.warn("the CM thread has not ended: its connections stay until the process ends");
+        } else {
+            stopped = true;
         }
-        stopped = true;
     }
 
     /** Ends the thread and closes the channel. Every id is destroyed: librdmacm uses an id's channel to destroy it. */

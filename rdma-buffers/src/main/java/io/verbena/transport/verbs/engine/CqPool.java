@@ -31,6 +31,7 @@ final class CqPool implements AutoCloseable {
         final IbvCQ cq;
         final long handle;
         int reserved;
+        boolean broken;
 
         Queue(IbvCQ cq) {
             this.cq = cq;
@@ -61,7 +62,7 @@ final class CqPool implements AutoCloseable {
                     + count + "; lower spark.shuffle.rdma.verbs.queueDepth");
         }
         for (Queue queue : queues) {
-            if (queue.reserved + count <= entries) {
+            if (!queue.broken && queue.reserved + count <= entries) {
                 queue.reserved += count;
                 return queue.handle;
             }
@@ -73,8 +74,26 @@ final class CqPool implements AutoCloseable {
         Queue queue = new Queue(cq);
         queue.reserved = count;
         queues.add(queue);
-        handles = queues.stream().mapToLong(q -> q.handle).toArray();
+        publish();
         return queue.handle;
+    }
+
+    @GuardedBy("this")
+    private void publish() {
+        handles =
+                queues.stream().filter(q -> !q.broken).mapToLong(q -> q.handle).toArray();
+    }
+
+    /** Takes a queue that the device reports as broken out of use; returns whether it is one of these. */
+    synchronized boolean retire(long handle) {
+        for (Queue queue : queues) {
+            if (queue.handle == handle) {
+                queue.broken = true;
+                publish();
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Gives entries back; whatever the connection left in the queue has been polled. */
@@ -86,7 +105,7 @@ final class CqPool implements AutoCloseable {
         }
     }
 
-    /** Returns all queues; the array is not changed after. */
+    /** Returns the queues in use; the array is not changed after. */
     long[] handles() {
         return handles;
     }

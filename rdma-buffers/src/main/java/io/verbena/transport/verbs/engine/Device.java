@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +31,9 @@ final class Device implements AutoCloseable {
 
     /** {@code enum ibv_event_type}. */
     private static final int CQ_ERROR = 0;
+
+    /** Beginning of node_type in sysfs: RNIC. */
+    private static final String IWARP_CARD = "4:";
 
     private static final int QP_FATAL = 1;
     private static final int QP_ACCESS_ERROR = 3;
@@ -56,29 +60,53 @@ final class Device implements AutoCloseable {
     /**
      * Opens the device.
      *
-     * @param anchor bound to an address of the device, for this object alone; closed by it
+     * @param anchor bound to an address of the device, for this object alone; closed by it, even if this throws
      */
     Device(Listener anchor, VerbsOptions options, Counters counters) throws IOException {
-        IbvContext verbs = anchor.id().getVerbs();
         this.anchor = anchor;
         this.counters = counters;
-        this.context = ((NatIbvContext) verbs).getObjId();
-        this.name = VerbsNative.deviceName(context);
-        VerbsNative.queryDevice(context, limits);
-        VerbsNative.queryPort(context, anchor.portNumber(), port);
-        // Cards have a parent in the device tree; rxe and siw have none.
-        this.software = !Files.exists(Path.of("/sys/class/infiniband", name, "device"));
-        this.pd = verbs.allocPd();
-        if (pd == null) {
-            throw new IOException(name + " gives no protection domain");
+        boolean opened = false;
+        IbvPd domain = null;
+        IbvCompChannel events = null;
+        try {
+            IbvContext verbs = anchor.id().getVerbs();
+            context = ((NatIbvContext) verbs).getObjId();
+            name = VerbsNative.deviceName(context);
+            VerbsNative.queryDevice(context, limits);
+            VerbsNative.queryPort(context, anchor.portNumber(), port);
+            Path sysfs = Path.of("/sys/class/infiniband", name);
+            // Cards have a parent in the device tree; rxe and siw have none.
+            software = !Files.exists(sysfs.resolve("device"));
+            requireRemoteReadOnly(sysfs);
+            domain = verbs.allocPd();
+            if (domain == null) {
+                throw new IOException(name + " gives no protection domain");
+            }
+            events = verbs.createCompChannel();
+            if (events == null) {
+                throw new IOException(name + " gives no completion channel");
+            }
+            pd = domain;
+            channel = events;
+            completionQueues = new CqPool(verbs, channel, limits[VerbsNative.DEVICE_MAX_CQE]);
+            controlSlab = new ControlSlab(pd);
+            int completionFd = VerbsNative.compFd(((NatIbvCompChannel) channel).getObjId());
+            progress = new ProgressLoop(this, completionFd, software ? 0 : options.spinNanos());
+            opened = true;
+        } finally {
+            if (!opened) {
+                giveBack(events, domain);
+                anchor.close();
+            }
         }
-        this.channel = verbs.createCompChannel();
-        if (channel == null) {
-            throw new IOException(name + " gives no completion channel");
+    }
+
+    /** An iWARP card writes read responses as remote writes, so memory that is read into would have to be open to peers' writes. */
+    private void requireRemoteReadOnly(Path sysfs) throws IOException {
+        Path type = sysfs.resolve("node_type");
+        if (!software && Files.isReadable(type) && Files.readString(type).startsWith(IWARP_CARD)) {
+            throw new IOException(name + " is an iWARP card, which needs memory that peers may write: not used");
         }
-        this.completionQueues = new CqPool(verbs, channel, limits[VerbsNative.DEVICE_MAX_CQE]);
-        this.controlSlab = new ControlSlab(pd);
-        this.progress = new ProgressLoop(this, software ? 0 : options.spinNanos());
     }
 
     String name() {
@@ -115,10 +143,6 @@ final class Device implements AutoCloseable {
 
     Counters counters() {
         return counters;
-    }
-
-    int completionFd() throws IOException {
-        return VerbsNative.compFd(completionChannel());
     }
 
     long completionChannel() {
@@ -164,47 +188,59 @@ final class Device implements AutoCloseable {
         return !gone;
     }
 
-    /** CM thread. */
+    /** Any thread: the system has taken the device away. */
     void removed() {
         if (!gone) {
             gone = true;
             LOG.warn("RDMA device {} is gone: its connections end, peers are read another way", name);
-            breakAll("the device was removed");
+            breakIf(link -> true, "the device was removed");
         }
     }
 
-    private void breakAll(String why) {
+    /** Any thread: a completion queue cannot be used any more, and with it its connections. */
+    void queueFailed(long queue, String why) {
+        if (completionQueues.retire(queue)) {
+            LOG.error("a completion queue of {} is broken, its connections end: {}", name, why);
+            breakIf(link -> link.usesQueue(queue), "the completion queue is broken: " + why);
+        }
+    }
+
+    private void breakIf(Predicate<Link> condition, String why) {
         for (Link link : links.all()) {
-            link.breakOff(new TransportException(Reason.PEER_GONE, why + "; " + link));
-        }
-    }
-
-    /** CM thread: what happened to the device, outside of any work request. */
-    void asyncEvents() throws IOException {
-        long[] event = new long[2];
-        while (VerbsNative.nextAsyncEvent(context, event)) {
-            int type = (int) event[0];
-            if (type == DEVICE_FATAL) {
-                removed();
-            } else if (type == CQ_ERROR) {
-                LOG.error("completion queue of {} is broken: all its connections end", name);
-                breakAll("the completion queue is broken");
-            } else if (type >= QP_FATAL && type <= QP_ACCESS_ERROR) {
-                breakQp(event[1], type);
-            } else if (type == PORT_ACTIVE || type == PORT_ERROR) {
-                LOG.warn("port {} of {} is {}", event[1], name, type == PORT_ACTIVE ? "active again" : "down");
-            } else {
-                LOG.debug("asynchronous event of {}: type={}", name, type);
+            if (condition.test(link)) {
+                link.breakOff(new TransportException(Reason.PEER_GONE, why + "; " + link));
             }
         }
     }
 
-    private void breakQp(long qp, int type) {
-        for (Link link : links.all()) {
-            if (link.isQp(qp)) {
-                link.breakOff(new TransportException(
-                        Reason.PEER_GONE, "the device reports a broken queue pair: event=" + type + "; " + link));
+    /** CM thread: what happened to the device, outside of any work request; returns false if there is nothing to hear any more. */
+    boolean asyncEvents() {
+        try {
+            long[] event = new long[2];
+            while (VerbsNative.nextAsyncEvent(context, event)) {
+                asyncEvent(event);
             }
+            return true;
+        } catch (IOException e) {
+            LOG.debug("no more events of {}: {}", name, e.toString());
+            removed();
+            return false;
+        }
+    }
+
+    /** Another engine of this process may share the context: an event that is about nothing of this one is the other's. */
+    private void asyncEvent(long[] event) {
+        int type = (int) event[0];
+        if (type == DEVICE_FATAL) {
+            removed();
+        } else if (type == CQ_ERROR) {
+            queueFailed(event[1], "reported by the device");
+        } else if (type >= QP_FATAL && type <= QP_ACCESS_ERROR) {
+            breakIf(link -> link.isQp(event[1]), "the device reports a broken queue pair: event=" + type);
+        } else if (type == PORT_ACTIVE || type == PORT_ERROR) {
+            LOG.warn("port {} of {} is {}", event[1], name, type == PORT_ACTIVE ? "active again" : "down");
+        } else {
+            LOG.debug("asynchronous event of {}: type={}", name, type);
         }
     }
 
@@ -220,21 +256,31 @@ final class Device implements AutoCloseable {
     /** Ends the progress thread and gives everything back; links and regions are gone. */
     @Override
     public void close() {
-        progress.close();
+        if (!progress.close()) {
+            return;
+        }
         controlSlab.close();
         completionQueues.close();
-        try {
-            report("completion channel", channel.destroyCompChannel());
-            report("protection domain", pd.deallocPd());
-        } catch (Exception e) {
-            LOG.warn("{} was not given back whole: {}", name, e.toString());
-        }
+        giveBack(channel, pd);
         anchor.close();
     }
 
-    private void report(String what, int errno) {
+    private static void giveBack(IbvCompChannel events, IbvPd domain) {
+        try {
+            if (events != null) {
+                report("completion channel", events.destroyCompChannel());
+            }
+            if (domain != null) {
+                report("protection domain", domain.deallocPd());
+            }
+        } catch (Exception e) {
+            LOG.warn("a device was not given back whole: {}", e.toString());
+        }
+    }
+
+    private static void report(String what, int errno) {
         if (errno != 0) {
-            LOG.warn("{} of {} stays: errno={}", what, name, errno);
+            LOG.warn("{} stays: errno={}", what, errno);
         }
     }
 }

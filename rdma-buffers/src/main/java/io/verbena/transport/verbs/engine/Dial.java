@@ -75,6 +75,9 @@ final class Dial implements CmHandler {
     }
 
     void start() {
+        if (result.isDone()) {
+            return;
+        }
         try {
             id = VerbsNative.createId(cm.channelHandle());
             cm.register(id, this);
@@ -103,6 +106,8 @@ final class Dial implements CmHandler {
             }
         } catch (IOException e) {
             give(Reason.NOT_REACHABLE, e.getMessage());
+        } catch (RuntimeException | Error e) {
+            give(Reason.NOT_REACHABLE, e.toString());
         }
     }
 
@@ -124,7 +129,15 @@ final class Dial implements CmHandler {
             throw new IOException("the route leads through a device that is not used here");
         }
         ControlBlock control = device.controlSlab().take();
-        link = device.links().add(number -> new ReaderLink(device, cm, number, id, control, options, remote));
+        boolean taken = false;
+        try {
+            link = device.links().add(number -> new ReaderLink(device, cm, number, id, control, options, remote));
+            taken = true;
+        } finally {
+            if (!taken) {
+                device.controlSlab().giveBack(control);
+            }
+        }
         link.createQp();
         VerbsNative.connect(id, Hello.request(token), RETRIES, RNR_RETRIES, device.initiatorDepth(), 1);
     }
@@ -144,6 +157,9 @@ final class Dial implements CmHandler {
     }
 
     private void give(Reason reason, String why) {
+        if (result.isDone()) {
+            return;
+        }
         TransportException failure = new TransportException(
                 reason,
                 "cannot connect to " + remote.getAddress().getHostAddress() + ":" + remote.getPort() + " from "
@@ -162,10 +178,10 @@ final class Dial implements CmHandler {
         result.completeExceptionally(failure);
     }
 
-    /** Gives up, if it is not established yet. */
-    void abandon() {
+    /** Gives up, if it is not established yet; it does not start any more then. */
+    void abandon(Reason reason, String why) {
         if (!result.isDone()) {
-            give(Reason.TIMEOUT, "no answer within the deadline");
+            give(reason, why);
         }
     }
 }

@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
 /**
  * All devices of this process and what they share.
  *
- * <p>Opening finds the devices by binding to each local address, which works for InfiniBand, RoCE and iWARP alike and picks port
- * and GID with it. Threads: any, {@link #close} once.
+ * <p>Opening finds the devices by binding to each local address, which works for InfiniBand and RoCE alike and picks port and GID
+ * with it. Two engines of one process share a device's context but nothing else. Threads: any, {@link #close} once.
  */
 public final class Engine implements VerbsDevices {
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
@@ -98,13 +98,7 @@ public final class Engine implements VerbsDevices {
                 problems.add(e.getMessage().strip());
             }
             if (listener != null) {
-                if (isChosen(local, listener, unmatched)) {
-                    listeners.add(listener);
-                    addresses.add(local);
-                    listener.on(deviceFor(listener));
-                } else {
-                    listener.close();
-                }
+                use(local, listener, unmatched, problems);
             }
         }
         if (!unmatched.isEmpty()) {
@@ -114,6 +108,25 @@ public final class Engine implements VerbsDevices {
         if (devices.isEmpty()) {
             throw new VerbsUnavailableException("no RDMA device has an address that is up; " + whatIsThere(all)
                     + (problems.isEmpty() ? "" : ", problems=" + problems));
+        }
+    }
+
+    /** Keeps the listener and opens its device, or closes it; a device that cannot be opened leaves the others alone. */
+    private void use(LocalAddress local, Listener listener, Set<String> unmatched, List<String> problems) {
+        boolean kept = false;
+        try {
+            if (isChosen(local, listener, unmatched)) {
+                listener.on(deviceFor(listener));
+                listeners.add(listener);
+                addresses.add(local);
+                kept = true;
+            }
+        } catch (IOException e) {
+            problems.add(e.getMessage().strip());
+        } finally {
+            if (!kept) {
+                listener.close();
+            }
         }
     }
 

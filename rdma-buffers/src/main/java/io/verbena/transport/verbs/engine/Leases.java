@@ -17,8 +17,8 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * The reader's side of the leases on one connection. The owner is asked once per key, whoever holds it here, and told when the
- * last holder is gone. While a lease is held the owner hears from this side at least three times per lease time-out, and an owner
- * that does not answer for one is given up.
+ * last holder is gone. The owner hears from this side at least three times per lease time-out, and an owner that does not answer
+ * for one is given up.
  *
  * <p>Threads: holders call from any thread; the rest is guarded by the link.
  */
@@ -204,7 +204,7 @@ final class Leases {
                         Reason.PEER_GONE,
                         "the owner did not answer within leaseTimeoutMs=" + TimeUnit.NANOSECONDS.toMillis(timeoutNs)
                                 + "; " + link));
-            } else if (!holds.isEmpty() && unanswered == 0 && nowNs - lastSentNs > timeoutNs / PINGS_PER_TIMEOUT) {
+            } else if (unanswered == 0 && nowNs - lastSentNs > timeoutNs / PINGS_PER_TIMEOUT) {
                 unsent.add(new Unsent(Message.PING, 0, null));
                 pumpMessages();
             }

@@ -189,7 +189,12 @@ abstract class Link implements CmHandler {
             } catch (IOException e) {
                 LOG.debug("not connected any more: {}: {}", this, e.toString());
             }
-            VerbsNative.destroyQp(id);
+            int errno = VerbsNative.destroyQp(id);
+            if (errno != 0 && device.isUsable()) {
+                // It may still read and write: nothing of it is given back.
+                LOG.error("a queue pair cannot be destroyed, its memory and leases stay: errno={}; {}", errno, this);
+                return;
+            }
         }
         try {
             VerbsNative.destroyId(id);
@@ -202,7 +207,6 @@ abstract class Link implements CmHandler {
     /** Progress thread. */
     private void handBack() {
         device.progress().drain();
-        device.links().remove(this);
         long used;
         TransportException why;
         synchronized (this) {
@@ -216,6 +220,8 @@ abstract class Link implements CmHandler {
         device.controlSlab().giveBack(control);
         ended(why);
         ring.close();
+        // Last: whoever waits for the links to end finds everything given back.
+        device.links().remove(this);
     }
 
     /** Progress thread: hands back everything in flight; the QP is gone. */
@@ -275,6 +281,10 @@ abstract class Link implements CmHandler {
 
     final boolean isOlderThan(long nowNs, long ageNs) {
         return nowNs - bornNs > ageNs;
+    }
+
+    final synchronized boolean usesQueue(long handle) {
+        return cq == handle;
     }
 
     final synchronized boolean isQp(long handle) {

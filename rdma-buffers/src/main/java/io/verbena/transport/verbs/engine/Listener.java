@@ -134,9 +134,7 @@ final class Listener implements CmHandler {
         }
         ServingLink link = null;
         try {
-            ControlBlock control = device.controlSlab().take();
-            link = device.links()
-                    .add(number -> new ServingLink(device, cm, number, request.id(), control, leases, leaseTimeoutNs));
+            link = newLink(request.id());
             cm.register(request.id(), link);
             link.createQp();
             VerbsNative.accept(
@@ -146,13 +144,28 @@ final class Listener implements CmHandler {
                     Math.min(request.initiatorDepth(), device.initiatorDepth()),
                     Math.min(request.responderResources(), device.responderResources()));
             device.progress().wake();
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             if (link == null) {
-                refuse(request.id(), Hello.Refusal.CAPACITY, e.getMessage());
+                refuse(request.id(), Hello.Refusal.CAPACITY, e.toString());
             } else {
                 device.counters().rejects.increment();
                 reject(request.id(), Hello.Refusal.CAPACITY);
-                link.breakOff(new TransportException(Reason.NOT_REACHABLE, "cannot accept: " + e.getMessage(), e));
+                link.breakOff(new TransportException(Reason.NOT_REACHABLE, "cannot accept: " + e, e));
+            }
+        }
+    }
+
+    private ServingLink newLink(long request) throws IOException {
+        ControlBlock control = device.controlSlab().take();
+        boolean taken = false;
+        try {
+            ServingLink link = device.links()
+                    .add(number -> new ServingLink(device, cm, number, request, control, leases, leaseTimeoutNs));
+            taken = true;
+            return link;
+        } finally {
+            if (!taken) {
+                device.controlSlab().giveBack(control);
             }
         }
     }

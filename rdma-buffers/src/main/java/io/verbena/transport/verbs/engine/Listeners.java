@@ -20,7 +20,8 @@ final class Listeners {
             } else {
                 request.listener().onFailure(failure);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // Whatever it is, the progress thread has other requests to serve.
             LOG.error("a read listener failed: listener={}", request.listener(), e);
         }
     }

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Threads: {@link #execute}, {@link #wake}, {@link #fail} and {@link #wakeForDeadline} by any, the rest by the thread itself.
  */
-final class ProgressLoop implements AutoCloseable {
+final class ProgressLoop {
     private static final Logger LOG = LoggerFactory.getLogger(ProgressLoop.class);
 
     /** Entries of one poll. */
@@ -31,7 +31,7 @@ final class ProgressLoop implements AutoCloseable {
     private final long spinNs;
     private final TaskInbox inbox = new TaskInbox();
     private final int[] fds;
-    private final long records = OffHeap.allocate((long) BATCH * VerbsNative.WC_BYTES);
+    private final long records;
     private final Thread thread;
     private volatile boolean stopping;
     private volatile boolean stopped;
@@ -41,10 +41,11 @@ final class ProgressLoop implements AutoCloseable {
     private long[] armedQueues = {};
     private boolean failing;
 
-    ProgressLoop(Device device, long spinNs) throws IOException {
+    ProgressLoop(Device device, int completionFd, long spinNs) {
         this.device = device;
         this.spinNs = spinNs;
-        this.fds = new int[] {device.completionFd(), inbox.fd()};
+        this.fds = new int[] {completionFd, inbox.fd()};
+        this.records = OffHeap.allocate((long) BATCH * VerbsNative.WC_BYTES);
         this.thread = DaemonThreads.factory("verbs-progress-" + device.name()).newThread(this::run);
     }
 
@@ -85,7 +86,7 @@ final class ProgressLoop implements AutoCloseable {
         while (!stopping) {
             try {
                 round();
-            } catch (RuntimeException | IOException e) {
+            } catch (RuntimeException | IOException | Error e) {
                 // A defect or a dying device: said once, and not at the speed of the loop.
                 if (!failing) {
                     LOG.error("progress thread of {} goes on after: {}", device.name(), e.toString(), e);
@@ -165,20 +166,26 @@ final class ProgressLoop implements AutoCloseable {
         if (!inbox.sleep()) {
             return;
         }
+        int ready = 0;
         try {
             long now = System.nanoTime();
             long deadline = earliestDeadline();
             long until = deadline != Link.NEVER && deadline - nextTickNs < 0 ? deadline : nextTickNs;
             wakesNs = until;
             int timeoutMs = (int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - now) + 1);
-            int ready = VerbsNative.pollFds(fds, fds.length, device.links().isEmpty() ? -1 : timeoutMs);
-            if ((ready & 1) != 0) {
-                VerbsNative.drainCqEvents(device.completionChannel());
-                armed = false;
-            }
+            ready = VerbsNative.pollFds(fds, fds.length, device.links().isEmpty() ? -1 : timeoutMs);
         } finally {
             wakesNs = Link.NEVER;
-            inbox.awake();
+            inbox.awake((ready & 2) != 0);
+        }
+        if ((ready & 1) != 0) {
+            armed = false;
+            int events = VerbsNative.drainCqEvents(device.completionChannel());
+            if (events < 0) {
+                // A device that is gone makes its channel readable for ever.
+                fds[0] = -1;
+                device.removed();
+            }
         }
     }
 
@@ -190,7 +197,9 @@ final class ProgressLoop implements AutoCloseable {
             do {
                 count = VerbsNative.pollCq(queue, records, BATCH);
                 if (count < 0) {
-                    throw new IllegalStateException("ibv_poll_cq failed: errno=" + -count);
+                    // Never thrown: deadlines and the end of connections must go on.
+                    device.queueFailed(queue, "ibv_poll_cq failed: code=" + count);
+                    break;
                 }
                 for (int i = 0; i < count; i++) {
                     completed(records + (long) i * VerbsNative.WC_BYTES);
@@ -216,18 +225,11 @@ final class ProgressLoop implements AutoCloseable {
         }
     }
 
-    boolean isThread() {
-        return Thread.currentThread().equals(thread);
-    }
-
-    /** Ends the thread; every link has ended. Does not wait if called by the thread itself. */
-    @Override
-    public void close() {
+    /** Ends the thread; every link has ended. Returns false, logged, if it does not end: it may still use queues and memory. */
+    boolean close() {
         stopping = true;
-        inbox.wake();
-        if (isThread()) {
-            return;
-        }
+        // A task and not only a signal: the thread may just be on its way to sleep.
+        inbox.add(() -> {});
         try {
             thread.join(CLOSE_WAIT_MS);
         } catch (InterruptedException e) {
@@ -235,9 +237,10 @@ final class ProgressLoop implements AutoCloseable {
         }
         if (thread.isAlive()) {
             LOG.warn("progress thread of {} has not ended: its memory and queues stay", device.name());
-            return;
+            return false;
         }
         inbox.close();
         OffHeap.free(records);
+        return true;
     }
 }

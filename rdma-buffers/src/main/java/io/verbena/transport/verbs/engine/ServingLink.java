@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The owner's end of a connection: it keeps the reader's leases and costs no CPU while the reader reads.
  *
- * <p>Leases end with the queue pair. A reader that is silent for the lease time-out is cut off first and loses its leases then, so
+ * <p>Leases end with the queue pair. A reader that is silent, with leases or without, for the lease time-out is cut off first and loses its leases then, so
  * it cannot read what has been reused, however wrong its clock is or however long it was stopped.
  */
 final class ServingLink extends Link {
@@ -106,7 +106,7 @@ final class ServingLink extends Link {
         synchronized (this) {
             if (state() == State.CONNECTING && isOlderThan(nowNs, HANDSHAKE_NS)) {
                 breakOff(new TransportException(Reason.TIMEOUT, "the reader did not finish connecting; " + this));
-            } else if (state() == State.OPEN && !held.isEmpty() && nowNs - lastHeardNs > leaseTimeoutNs) {
+            } else if (state() == State.OPEN && nowNs - lastHeardNs > leaseTimeoutNs) {
                 breakOff(new TransportException(
                         Reason.PEER_GONE,
                         "the reader was silent for longer than leaseTimeoutMs="

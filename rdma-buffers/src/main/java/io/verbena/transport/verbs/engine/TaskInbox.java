@@ -7,6 +7,8 @@ import java.io.UncheckedIOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The tasks of a thread that otherwise waits for file descriptors. A task that arrives while the thread is awake costs no system
@@ -15,6 +17,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Threads: any may add; one runs and waits. Ownership: closed after the waiting thread has ended.
  */
 final class TaskInbox implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(TaskInbox.class);
+
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean asleep = new AtomicBoolean();
     private final int fd;
@@ -54,7 +58,11 @@ final class TaskInbox implements AutoCloseable {
         boolean any = false;
         for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
             any = true;
-            task.run();
+            try {
+                task.run();
+            } catch (RuntimeException | Error e) {
+                LOG.error("a task of {} failed: {}", Thread.currentThread().getName(), e.toString(), e);
+            }
         }
         return any;
     }
@@ -65,13 +73,18 @@ final class TaskInbox implements AutoCloseable {
         if (tasks.isEmpty()) {
             return true;
         }
-        awake();
+        asleep.set(false);
         return false;
     }
 
-    /** Ends {@link #sleep}. */
-    void awake() {
-        if (!asleep.compareAndSet(true, false)) {
+    /**
+     * Ends {@link #sleep}.
+     *
+     * @param signalled whether {@link #fd} was found readable; a signal may also come later, and is found then
+     */
+    void awake(boolean signalled) {
+        asleep.set(false);
+        if (signalled) {
             VerbsNative.clear(fd);
         }
     }

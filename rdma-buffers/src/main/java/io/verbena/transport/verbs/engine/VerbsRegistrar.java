@@ -50,12 +50,20 @@ final class VerbsRegistrar implements Registrar {
     public List<MemoryRegion> register(List<Segment> batch) {
         long startNs = System.nanoTime();
         List<IbvMr[]> made = new ArrayList<>(batch.size());
-        for (Segment segment : batch) {
-            IbvMr[] all = new IbvMr[devices.size()];
-            for (int i = 0; i < all.length; i++) {
-                all[i] = registerWith(devices.get(i), segment);
+        boolean complete = false;
+        try {
+            for (Segment segment : batch) {
+                IbvMr[] all = new IbvMr[devices.size()];
+                made.add(all);
+                for (int i = 0; i < all.length; i++) {
+                    all[i] = registerWith(devices.get(i), segment);
+                }
             }
-            made.add(all);
+            complete = true;
+        } finally {
+            if (!complete) {
+                made.forEach(this::deregister);
+            }
         }
         synchronized (this) {
             IbvMr[][] table = regions;
@@ -102,26 +110,36 @@ final class VerbsRegistrar implements Registrar {
     public void deregister(List<MemoryRegion> gone) {
         // Throws before anything is given up if one is not live.
         keys.deregister(gone);
-        List<IbvMr> all = new ArrayList<>();
+        List<IbvMr[]> all = new ArrayList<>();
         synchronized (this) {
             IbvMr[][] table = regions.clone();
             for (MemoryRegion region : gone) {
                 int id = region.segment().id();
-                for (IbvMr mr : table[id]) {
-                    if (mr != null) {
-                        all.add(mr);
-                    }
-                }
+                all.add(table[id]);
                 table[id] = null;
             }
             regions = table;
         }
-        for (IbvMr mr : all) {
-            if (!Registrations.deregister(mr)) {
-                throw new IllegalStateException("a device still holds memory that was to be freed: lkey=0x"
-                        + Integer.toHexString(mr.getLkey()));
+        int held = 0;
+        for (IbvMr[] row : all) {
+            held += deregister(row);
+        }
+        if (held > 0) {
+            throw new IllegalStateException("devices still hold memory that was to be freed: regions=" + held);
+        }
+    }
+
+    /** Returns how many regions are still held. What a device held that is gone, it holds no more. */
+    private int deregister(IbvMr[] row) {
+        int held = 0;
+        for (int i = 0; i < row.length; i++) {
+            if (row[i] != null
+                    && !Registrations.deregister(row[i])
+                    && devices.get(i).isUsable()) {
+                held++;
             }
         }
+        return held;
     }
 
     /** Returns the region of a segment on the device at this place in the list, null if there is none. */

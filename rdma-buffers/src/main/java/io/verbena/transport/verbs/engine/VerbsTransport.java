@@ -46,6 +46,7 @@ final class VerbsTransport implements Transport {
     private final UUID token = UUID.randomUUID();
     private final LeaseCounts leases = new LeaseCounts();
     private final Set<VerbsMemory> memories = ConcurrentHashMap.newKeySet();
+    private final Set<Dial> dials = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
     VerbsTransport(Engine engine, Supplier<List<MemoryRegion>> regions) {
@@ -169,8 +170,17 @@ final class VerbsTransport implements Transport {
     private VerbsMemory connect(EndpointDescriptor owner, Route route, long untilNs) throws TransportException {
         Dial dial = new Dial(
                 engine.cm(), engine.options(), engine::deviceOf, route.local(), route.remote(), owner.token(), untilNs);
-        engine.cm().execute(dial::start);
-        ReaderLink link = await(dial, untilNs);
+        dials.add(dial);
+        ReaderLink link;
+        try {
+            if (closed) {
+                throw new TransportException(Reason.CLOSED, "cannot connect: the verbs transport is closed");
+            }
+            engine.cm().execute(dial::start);
+            link = await(dial, untilNs);
+        } finally {
+            dials.remove(dial);
+        }
         VerbsMemory memory = new VerbsMemory(this, link, owner, route.ownerDevice());
         memories.add(memory);
         if (closed) {
@@ -184,7 +194,7 @@ final class VerbsTransport implements Transport {
         try {
             return dial.result().get(untilNs - System.nanoTime(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            engine.cm().execute(dial::abandon);
+            engine.cm().execute(() -> dial.abandon(Reason.TIMEOUT, "no answer within the deadline"));
             return afterAbandoning(dial, e);
         } catch (ExecutionException e) {
             throw failure(e);
@@ -195,11 +205,15 @@ final class VerbsTransport implements Transport {
 
     /** Nobody will use the connection, even if it is established at the last moment. */
     private TransportException interrupted(Dial dial, InterruptedException e) {
-        engine.cm().execute(dial::abandon);
+        engine.cm().execute(() -> dial.abandon(Reason.TIMEOUT, "interrupted"));
         TransportException failure = new TransportException(Reason.TIMEOUT, "interrupted while connecting", e);
-        CompletableFuture<Void> unused = dial.result().thenAccept(link -> link.breakOff(failure));
+        disown(dial, failure);
         Thread.currentThread().interrupt();
         return failure;
+    }
+
+    private static void disown(Dial dial, TransportException why) {
+        CompletableFuture<Void> unused = dial.result().thenAccept(link -> link.breakOff(why));
     }
 
     /** The CM thread says how it ended: abandoned, or established at the last moment. */
@@ -209,7 +223,9 @@ final class VerbsTransport implements Transport {
         } catch (ExecutionException e) {
             throw failure(e);
         } catch (TimeoutException e) {
-            throw new TransportException(Reason.TIMEOUT, "the CM thread does not answer", late);
+            TransportException failure = new TransportException(Reason.TIMEOUT, "the CM thread does not answer", late);
+            disown(dial, failure);
+            throw failure;
         } catch (InterruptedException e) {
             throw interrupted(dial, e);
         }
@@ -240,7 +256,10 @@ final class VerbsTransport implements Transport {
         closed = true;
         memories.forEach(VerbsMemory::cut);
         memories.clear();
-        onCmThread(() -> engine.listeners().forEach(Listener::close));
+        onCmThread(() -> {
+            dials.forEach(dial -> dial.abandon(Reason.CLOSED, "the transport is closed"));
+            engine.listeners().forEach(Listener::close);
+        });
         for (Device device : engine.devices()) {
             for (Link link : device.links().all()) {
                 link.breakOff(new TransportException(Reason.CLOSED, "the transport is closed; " + link));
