@@ -42,13 +42,23 @@ class GuestSuiteTest {
 
     private static final String TAG = "guest";
 
+    /** For the developer's loop: a pattern of class names. */
+    private static final String SELECTION = System.getProperty("verbena.guest.tests", ".*");
+
+    /** What Spark's workers ask the environment for, as surefire sets it for tests outside. */
+    private static final String SPARK =
+            "export SPARK_HOME=/run/spark-home SPARK_SCALA_VERSION=" + System.getenv("SPARK_SCALA_VERSION") + "\n";
+
     @TestFactory
     Stream<DynamicContainer> shouldPassInTheGuest() throws Exception {
         Set<String> classes = taggedClasses();
-        assertThat(classes).as("test classes tagged %s", TAG).isNotEmpty();
+        assertThat(classes)
+                .as("test classes tagged %s that match %s", TAG, SELECTION)
+                .isNotEmpty();
 
         Path directory = Path.of("target", "guest", "suites");
-        GuestResult run = new Guest(directory).limit(LIMIT).run(console(classes).script());
+        GuestResult run =
+                new Guest(directory).limit(LIMIT).run(SPARK + console(classes).script());
         // 1 is "tests failed"; they are reported one by one below.
         assertThat(run.exitStatus())
                 .as("exit status of the launcher in the guest%s", run.tails())
@@ -88,6 +98,7 @@ class GuestSuiteTest {
                 .flatMap(source -> source.stream())
                 .filter(MethodSource.class::isInstance)
                 .map(source -> ((MethodSource) source).getClassName())
+                .filter(name -> name.matches(SELECTION))
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
@@ -109,9 +120,10 @@ class GuestSuiteTest {
                 "--include-tag=" + TAG,
                 "--reports-dir=/exchange/reports"));
         classes.forEach(name -> arguments.add("--select-class=" + name));
-        return new JavaCommand(
-                List.of("-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true"),
-                "org.junit.platform.console.ConsoleLauncher",
-                arguments);
+        String opens = System.getProperty("spark.jvm.opens");
+        List<String> jvmOptions = new ArrayList<>(List.of(opens.split(" ", -1)));
+        jvmOptions.addAll(List.of(
+                "-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true", "-Dspark.jvm.opens=" + opens));
+        return new JavaCommand(jvmOptions, "org.junit.platform.console.ConsoleLauncher", arguments);
     }
 }

@@ -52,7 +52,8 @@ class VerbsBenchTest {
         bench.compareReads("readVsPerftest", ours, theirs);
         assertThat(calls.subList(0, 10))
                 .as("one reading to warm up, four pairs")
-                .containsExactly("o4096", "t4096", "o4096", "t4096", "t4096", "o4096", "o4096", "t4096", "t4096", "o4096");
+                .containsExactly(
+                        "o4096", "t4096", "o4096", "t4096", "t4096", "o4096", "o4096", "t4096", "t4096", "o4096");
         assertThat(calls).hasSize(30);
         assertThat(results)
                 .extracting(Result::json)
