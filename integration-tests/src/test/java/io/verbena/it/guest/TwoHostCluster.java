@@ -29,12 +29,13 @@ import scala.Option;
 public final class TwoHostCluster implements AutoCloseable {
     private static final int EXECUTORS = 2;
 
-    private final Path directory;
+    /** Executors' logs, which outlive the guest. */
+    private static final Path LOGS = Path.of("/exchange", "spark");
+
     private final List<RpcEnv> daemons = new ArrayList<>();
     private final SparkSession session;
 
     private TwoHostCluster(Path directory, Map<String, String> settings) throws IOException {
-        this.directory = directory;
         SparkConf daemonConf = new SparkConf(false);
         RpcEnv master = Master.startRpcEnvAndEndpoint(GuestHost.A.address4(), 0, 0, daemonConf)
                 ._1();
@@ -49,8 +50,8 @@ public final class TwoHostCluster implements AutoCloseable {
                     1,
                     1024,
                     new String[] {url},
-                    directory.resolve("work" + host).toString(),
-                    Option.apply(host.ordinal()),
+                    LOGS.resolve("work" + host).toString(),
+                    Option.apply(daemons.size()),
                     daemonConf,
                     Option.empty()));
         }
@@ -71,7 +72,9 @@ public final class TwoHostCluster implements AutoCloseable {
                 .set("spark.network.timeout", "300s")
                 .set("spark.local.dir", directory.resolve("local").toString())
                 .set("spark.sql.warehouse.dir", directory.resolve("warehouse").toString())
-                .set("spark.sql.shuffle.partitions", "4")
+                .set("spark.sql.shuffle.partitions", "2")
+                // Generated code costs more to compile there than it saves.
+                .set("spark.sql.codegen.wholeStage", "false")
                 .set("spark.sql.adaptive.enabled", "false")
                 .set("spark.shuffle.rdma.mapped.enabled", "false")
                 .set("spark.shuffle.rdma.memory.size", "128m")
@@ -127,8 +130,4 @@ public final class TwoHostCluster implements AutoCloseable {
         }
     }
 
-    @Override
-    public String toString() {
-        return "two hosts, files in " + directory;
-    }
 }
