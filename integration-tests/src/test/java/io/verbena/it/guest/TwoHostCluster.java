@@ -3,6 +3,7 @@ package io.verbena.it.guest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.verbena.guest.GuestHost;
+import io.verbena.guest.JavaCommand;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -65,7 +66,7 @@ public final class TwoHostCluster implements AutoCloseable {
                 .set("spark.executor.extraClassPath", System.getProperty("java.class.path"))
                 .set(
                         "spark.executor.extraJavaOptions",
-                        System.getProperty("spark.jvm.opens") + " -XX:+UseSerialGC -XX:TieredStopAtLevel=1")
+                        System.getProperty("spark.jvm.opens") + " " + String.join(" ", JavaCommand.OPTIONS))
                 // Tasks start when both executors are there, so that each has somebody to read from.
                 .set("spark.scheduler.minRegisteredResourcesRatio", "1.0")
                 .set("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s")
@@ -129,5 +130,4 @@ public final class TwoHostCluster implements AutoCloseable {
             }
         }
     }
-
 }

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Spark jobs between executors on two hosts. */
+/** Spark jobs between executors on two hosts: all blocks of the other host travel by RDMA Read. */
 @Tag("guest")
-@Timeout(value = 400, unit = TimeUnit.SECONDS)
+@Timeout(value = 600, unit = TimeUnit.SECONDS)
 class TwoHostJobTest {
     private static final int ROWS = 20_000;
     private static final int KEYS = 13;
@@ -45,12 +45,12 @@ class TwoHostJobTest {
                 assertThat(state.counter(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES))
                         .as("written in memory by %s", state)
                         .isPositive();
-                assertThat(state.counter(ShuffleCounter.READ_RDMA_BYTES)
-                                + state.counter(ShuffleCounter.READ_NETTY_BYTES))
+                assertThat(state.counter(ShuffleCounter.READ_RDMA_BYTES))
                         .as("read from the other host by %s", state)
                         .isPositive();
-                assertThat(state.counter(ShuffleCounter.READ_MAPPED_BYTES))
-                        .as("read as if on one host by %s", state)
+                assertThat(state.counter(ShuffleCounter.READ_NETTY_BYTES)
+                                + state.counter(ShuffleCounter.READ_MAPPED_BYTES))
+                        .as("read another way by %s", state)
                         .isZero();
                 assertThat(state.counter(ShuffleCounter.FETCH_FAILURES))
                         .as("failures of %s", state)
