@@ -59,7 +59,10 @@ public final class BenchCommand implements Callable<Integer> {
                 .limit(measurements.limit())
                 .run(HUGE_PAGES
                         + new JavaCommand(
-                                        List.of("-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"),
+                                        List.of(
+                                                "-Xmx512m",
+                                                "-XX:CompileThresholdScaling=1",
+                                                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"),
                                         GuestMain.class.getName(),
                                         measurements.arguments())
                                 .script());
