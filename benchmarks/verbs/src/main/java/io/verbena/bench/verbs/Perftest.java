@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -131,7 +132,7 @@ final class Perftest implements Reader {
 
     private static void awaitListener(Process server) throws IOException {
         // State 0A is LISTEN; a connection to find out would be the one that the server waits for.
-        Pattern listener = Pattern.compile(String.format(":%04X [0:]+ 0A ", PORT));
+        Pattern listener = Pattern.compile(String.format(Locale.ROOT, ":%04X [0:]+ 0A ", PORT));
         long deadlineNs = System.nanoTime() + LISTEN_LIMIT.toNanos();
         while (!listener.matcher(text(Path.of("/proc/net/tcp"))).find()
                 && !listener.matcher(text(Path.of("/proc/net/tcp6"))).find()) {
