@@ -6,6 +6,7 @@ import com.ibm.disni.verbs.IbvPd;
 import com.ibm.disni.verbs.impl.NatIbvCompChannel;
 import com.ibm.disni.verbs.impl.NatIbvContext;
 import com.ibm.disni.verbs.impl.NatIbvPd;
+import io.verbena.registration.RegistrationCost;
 import io.verbena.transport.TransportException;
 import io.verbena.transport.TransportException.Reason;
 import io.verbena.transport.verbs.VerbsOptions;
@@ -54,6 +55,7 @@ final class Device implements AutoCloseable {
     private final long[] port = new long[VerbsNative.PORT_VALUES];
     private final List<InetSocketAddress> addresses = new ArrayList<>();
     private final boolean software;
+    private RegistrationCost registrationCost;
     private final ProgressLoop progress;
     private volatile boolean gone;
 
@@ -179,6 +181,11 @@ final class Device implements AutoCloseable {
         return (int) Math.min(255, limits[VerbsNative.DEVICE_MAX_QP_RD_ATOM]);
     }
 
+    /** As measured when the device was opened. */
+    RegistrationCost registrationCost() {
+        return registrationCost;
+    }
+
     List<InetSocketAddress> addresses() {
         return addresses;
     }
@@ -250,7 +257,7 @@ final class Device implements AutoCloseable {
                 + port[VerbsNative.PORT_ACTIVE_MTU] + ", addresses="
                 + addresses.stream().map(a -> a.getAddress().getHostAddress()).toList() + ", maxRegions="
                 + maxRegions() + ", maxRegionBytes=" + maxRegionBytes() + ", readDepth=" + initiatorDepth() + "/"
-                + responderResources();
+                + responderResources() + ", registration=" + registrationCost;
     }
 
     /** Ends the progress thread and gives everything back; links and regions are gone. */
