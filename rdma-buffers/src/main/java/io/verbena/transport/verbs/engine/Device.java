@@ -55,9 +55,9 @@ final class Device implements AutoCloseable {
     private final long[] port = new long[VerbsNative.PORT_VALUES];
     private final List<InetSocketAddress> addresses = new ArrayList<>();
     private final boolean software;
-    private RegistrationCost registrationCost;
     private final ProgressLoop progress;
     private volatile boolean gone;
+    private volatile RegistrationCost registrationCost;
 
     /**
      * Opens the device.
@@ -181,7 +181,11 @@ final class Device implements AutoCloseable {
         return (int) Math.min(255, limits[VerbsNative.DEVICE_MAX_QP_RD_ATOM]);
     }
 
-    /** As measured when the device was opened. */
+    /** Measures what registration costs; once, before the device is used. Not at once: limits are checked first. */
+    void measureRegistration() throws IOException {
+        registrationCost = RegistrationProbe.measure(pdHandle());
+    }
+
     RegistrationCost registrationCost() {
         return registrationCost;
     }

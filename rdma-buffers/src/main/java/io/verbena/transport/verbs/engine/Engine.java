@@ -6,6 +6,7 @@ import io.verbena.registration.MemoryRegion;
 import io.verbena.registration.RegistrationCost;
 import io.verbena.registration.RegistrationException;
 import io.verbena.registration.RegistrationStatistics;
+import io.verbena.registration.SoftRegistrar;
 import io.verbena.transport.Transport;
 import io.verbena.transport.verbs.VerbsDevices;
 import io.verbena.transport.verbs.VerbsOptions;
@@ -55,8 +56,12 @@ public final class Engine implements VerbsDevices {
         try {
             findDevices();
             checkLimits();
-            registrar = new VerbsRegistrar(devices, counters);
-            fileRegistrar = new VerbsFileRegistrar(devices, counters);
+            for (Device device : devices) {
+                device.measureRegistration();
+            }
+            SoftRegistrar keys = new SoftRegistrar();
+            registrar = new VerbsRegistrar(devices, keys, counters);
+            fileRegistrar = new VerbsFileRegistrar(devices, keys, counters);
             routes = new Routes(addresses);
             for (Device device : devices) {
                 cm.watch(device);

@@ -23,13 +23,15 @@ final class VerbsFileRegistrar implements FileRegistrar {
 
     private final List<Device> devices;
     private final Counters counters;
-    private final SoftRegistrar keys = new SoftRegistrar();
+    private final SoftRegistrar keys;
 
     /** By segment id; what the native call returned, for each device, null where the device is gone. */
     private final Map<Integer, long[][]> registered = new ConcurrentHashMap<>();
 
-    VerbsFileRegistrar(List<Device> devices, Counters counters) {
+    /** @param keys of everything that this process registers, so that no two are the same */
+    VerbsFileRegistrar(List<Device> devices, SoftRegistrar keys, Counters counters) {
         this.devices = devices;
+        this.keys = keys;
         this.counters = counters;
     }
 
