@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 /**
  * One run of off-heap memory of fixed size, page aligned, at most {@link #MAX_BYTES}.
  *
- * <p>Ownership: the {@link SegmentBacking} that allocated it frees it; its address and every buffer over it are dead after that.
+ * <p>Ownership: the {@link SegmentBacking} that allocated it frees it, or the {@link FileMapping} that made it; its address and every buffer over it are dead after that.
  * <p>Threads: immutable.
  */
 public final class Segment {
@@ -23,7 +23,7 @@ public final class Segment {
 
     /**
      * @param whole the buffer that keeps the memory alive, index 0 = first byte of the segment
-     * @param origin the backing that frees it
+     * @param origin the backing that frees it, null for a mapping
      * @param allocation what the origin needs to free it, for example the unaligned address
      */
     Segment(int id, ByteBuffer whole, SegmentFile file, SegmentBacking origin, long allocation) {
@@ -36,7 +36,7 @@ public final class Segment {
         this.allocation = allocation;
     }
 
-    /** Returns the ordinal, never reused in this process. */
+    /** Returns the ordinal, never reused in this process; negative for a {@link FileMapping}. */
     public int id() {
         return id;
     }

@@ -1,5 +1,6 @@
 package io.verbena.transport.verbs;
 
+import io.verbena.registration.FileRegistrar;
 import io.verbena.registration.MemoryRegion;
 import io.verbena.registration.Registrar;
 import io.verbena.transport.Transport;
@@ -14,7 +15,7 @@ import java.util.function.Supplier;
  *
  * <p>Ownership: close the transport, then deregister everything, then close this. Threads: any.
  */
-public interface VerbsDevices extends Registrar, AutoCloseable {
+public interface VerbsDevices extends Registrar, FileRegistrar, AutoCloseable {
     /**
      * Opens the transport; once.
      *
@@ -22,7 +23,7 @@ public interface VerbsDevices extends Registrar, AutoCloseable {
      */
     Transport transport(Supplier<List<MemoryRegion>> regions);
 
-    /** Returns a line for each device: name, port state, MTU, addresses, limits. */
+    /** Returns a line for each device: name, port state, MTU, addresses, limits, cost of registration. */
     List<String> describe();
 
     /** Returns a snapshot. */

@@ -185,6 +185,14 @@ public final class RdmaConf {
             .since("0.1.0")
             .doc("`system` takes DiSNI's native library from `java.library.path`; `bundled` the one in this jar."));
 
+    private static final ConfigKey<Long> VERBS_FILE_CACHE = declare(
+            ConfigKey.bytes("verbs.fileCache", "0", "1t")
+                    .defaultValue("256m")
+                    .since("0.1.0")
+                    .doc(
+                            "Bytes of map outputs on disk that may be registered at a time, so that other hosts read them by RDMA from"
+                                    + " the page cache; counts as locked memory beside `memory.size`. 0: such files go over Netty."));
+
     private static final ConfigKey<Long> VERBS_RETRY_INTERVAL =
             declare(ConfigKey.millis("verbs.retry.interval", "1s", "1d")
                     .defaultValue("30s")
@@ -375,7 +383,7 @@ public final class RdmaConf {
                 libraryDirectories,
                 get(VERBS_INTERFACES),
                 get(VERBS_PORT),
-                memorySize(),
+                memorySize() + verbsFileCache(),
                 get(VERBS_QUEUE_DEPTH),
                 Math.toIntExact(get(VERBS_MAX_READ_SIZE)),
                 get(VERBS_MAX_BYTES_IN_FLIGHT),
@@ -383,6 +391,11 @@ public final class RdmaConf {
                 VerbsOptions.DEFAULT_SPIN_NANOS,
                 get(VERBS_TRAFFIC_CLASS),
                 get(VERBS_ACK_TIMEOUT));
+    }
+
+    /** Returns how many bytes of map outputs on disk may be registered with RDMA devices at a time, 0 for none. */
+    public long verbsFileCache() {
+        return get(VERBS_FILE_CACHE);
     }
 
     /** Returns how long a peer that cannot be reached directly is read over Spark's block transfer, in milliseconds. */

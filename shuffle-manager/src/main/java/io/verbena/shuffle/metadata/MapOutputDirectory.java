@@ -17,7 +17,7 @@ import java.util.Map;
  * be missing entries, but never be wrong about one while the reader holds its lease on the shuffle.
  *
  * <pre>
- *   shuffleId u32 | entries u32 | { mapId i64 | runs u32 (-1: served) | { address i64 | rkey u32 | length i64 } } ...
+ *   shuffleId u32 | entries u32 | { mapId i64 | runs u32 (-1: served, -2: served, may be pinned) | { address i64 | rkey u32 | length i64 } } ...
  * </pre>
  *
  * @param shuffleId the shuffle
@@ -25,17 +25,30 @@ import java.util.Map;
  */
 public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
     /** Version of the wire format; a peer with another one is refused. */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     private static final int MAGIC = 0x56445231; // "VDR1"
     private static final int SERVED = -1;
+    private static final int PINNABLE = -2;
     private static final int MIN_ENTRY_BYTES = 12;
     private static final int RUN_BYTES = 20;
 
-    /** One map output: its runs in memory, or {@code served} and no runs. */
-    public record Entry(boolean served, List<RunLocation> runs) {
+    /**
+     * One map output: its runs in memory, or {@code served} and no runs.
+     *
+     * @param pinnable served, but its owner may be asked to make the file readable, see {@link PinnedFile}
+     */
+    public record Entry(boolean served, boolean pinnable, List<RunLocation> runs) {
         /** Lies in a stock shuffle file: comes over Spark's block transfer. */
-        public static final Entry SERVED = new Entry(true, List.of());
+        public static final Entry SERVED = new Entry(true, false, List.of());
+
+        /** Lies in a stock shuffle file that may be made readable. */
+        public static final Entry MAY_BE_PINNED = new Entry(true, true, List.of());
+
+        /** Lies in memory. */
+        public static Entry inMemory(List<RunLocation> runs) {
+            return new Entry(false, false, runs);
+        }
     }
 
     /** Renders the directory for the wire. */
@@ -47,7 +60,10 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
             for (Map.Entry<Long, Entry> output : outputs.entrySet()) {
                 out.writeLong(output.getKey());
                 Entry entry = output.getValue();
-                out.writeInt(entry.served() ? SERVED : entry.runs().size());
+                out.writeInt(
+                        entry.pinnable()
+                                ? PINNABLE
+                                : entry.served() ? SERVED : entry.runs().size());
                 for (RunLocation run : entry.runs()) {
                     out.writeLong(run.address());
                     out.writeInt(run.rkey());
@@ -78,7 +94,7 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
             for (int i = 0; i < count; i++) {
                 long mapId = in.getLong();
                 int runCount = in.getInt();
-                outputs.put(mapId, runCount == SERVED ? Entry.SERVED : new Entry(false, decodeRuns(in, runCount)));
+                outputs.put(mapId, decodeEntry(in, runCount));
             }
             if (in.hasRemaining()) {
                 throw new CorruptMetadataException("map output directory has trailing bytes: count=" + in.remaining());
@@ -87,6 +103,14 @@ public record MapOutputDirectory(int shuffleId, Map<Long, Entry> outputs) {
         } catch (BufferUnderflowException e) {
             throw new CorruptMetadataException("map output directory ends within an entry: payloadBytes=" + in.limit());
         }
+    }
+
+    private static Entry decodeEntry(ByteBuffer in, int runCount) throws CorruptMetadataException {
+        return switch (runCount) {
+            case SERVED -> Entry.SERVED;
+            case PINNABLE -> Entry.MAY_BE_PINNED;
+            default -> Entry.inMemory(decodeRuns(in, runCount));
+        };
     }
 
     private static List<RunLocation> decodeRuns(ByteBuffer in, int announced) throws CorruptMetadataException {

@@ -7,6 +7,7 @@ package io.verbena.shuffle.metadata;
  * <pre>
  *   shuffle_0_-1_0              endpoint descriptor of the executor
  *   shuffle_S_-2_0              directory of the map outputs of shuffle S held by the executor
+ *   shuffle_S_M_-1              where the file of map output M can be read directly; asks for it to be made so
  *   shuffle_S_M_-(a+1)_-(b+1)   blocks [a, b) of map output M, in a frame that describes itself (an id of a batch)
  * </pre>
  */
@@ -16,6 +17,9 @@ public final class ReservedBlocks {
 
     /** Map id under which an executor lists the map outputs it holds. */
     public static final long DIRECTORY_MAP_ID = -2;
+
+    /** Reduce id under which an executor makes a map output's file readable and tells where it is. */
+    public static final int PIN_REDUCE_ID = -1;
 
     private ReservedBlocks() {}
 
@@ -27,6 +31,11 @@ public final class ReservedBlocks {
     /** Name of the directory's block. */
     public static String directory(int shuffleId) {
         return "shuffle_" + shuffleId + "_" + DIRECTORY_MAP_ID + "_0";
+    }
+
+    /** Name under which the file of a map output is asked to be made readable. */
+    public static String pin(int shuffleId, long mapId) {
+        return "shuffle_" + shuffleId + "_" + mapId + "_" + PIN_REDUCE_ID;
     }
 
     /** Name under which the blocks {@code [startReduceId, endReduceId)} of one map output are fetched in a frame. */

@@ -57,35 +57,54 @@ public final class RunImage implements RunBlocks {
      */
     public static RunImage seal(ByteBuffer image, long mapId, BlockLayout layout, long[] starts) {
         int partitions = starts.length - 1;
-        long address = OffHeap.addressOf(image);
         long dataOffset = overhead(partitions);
         long dataLength = starts[partitions];
         if (dataOffset + dataLength != image.capacity()) {
             throw new IllegalArgumentException("run image has a wrong size: capacityBytes=" + image.capacity()
                     + ", indexBytes=" + dataOffset + ", dataBytes=" + dataLength);
         }
+        CRC32C crc = new CRC32C();
+        ByteBuffer view = image.duplicate();
+        int[] sums = new int[partitions];
+        for (int p = 0; p < partitions; p++) {
+            long length = starts[p + 1] - starts[p];
+            sums[p] = length == 0 ? 0 : RunHead.crcOf(crc, view, dataOffset + starts[p], length);
+        }
+        writeHead(image, mapId, layout, starts, sums);
+        return new RunImage(image, layout, partitions, dataOffset, dataLength);
+    }
+
+    /**
+     * Makes the head that an image would have whose data lies elsewhere.
+     *
+     * @param starts start of each slice from the data's start, and the data's length as the last entry, below 4 GiB
+     * @param sums CRC32C of each slice, 0 for an empty one
+     * @return direct buffer of {@link #overhead} bytes
+     */
+    public static ByteBuffer head(long mapId, BlockLayout layout, long[] starts, int[] sums) {
+        ByteBuffer head = ByteBuffer.allocateDirect((int) overhead(sums.length)).order(ByteOrder.nativeOrder());
+        writeHead(head, mapId, layout, starts, sums);
+        return head;
+    }
+
+    private static void writeHead(ByteBuffer image, long mapId, BlockLayout layout, long[] starts, int[] sums) {
+        int partitions = sums.length;
+        long address = OffHeap.addressOf(image);
+        long dataLength = starts[partitions];
         OffHeap.zero(address, HEADER);
         OffHeap.putInt(address, RunHead.MAGIC);
         OffHeap.putInt(address + 4, RunHead.VERSION << 16 | layout.code());
         OffHeap.putLong(address + 8, mapId);
         OffHeap.putInt(address + 16, partitions);
-        OffHeap.putInt(address + 24, Math.toIntExact(dataOffset));
+        OffHeap.putInt(address + 24, Math.toIntExact(overhead(partitions)));
         OffHeap.putLong(address + 32, dataLength);
         long index = address + HEADER;
-        long sums = index + 4L * (partitions + 1);
-        CRC32C crc = new CRC32C();
-        ByteBuffer view = image.duplicate();
         for (int p = 0; p < partitions; p++) {
             OffHeap.putInt(index + 4L * p, (int) starts[p]);
-            OffHeap.putInt(
-                    sums + 4L * p,
-                    starts[p] == starts[p + 1]
-                            ? 0
-                            : RunHead.crcOf(crc, view, dataOffset + starts[p], starts[p + 1] - starts[p]));
+            OffHeap.putInt(index + 4L * (partitions + 1 + p), sums[p]);
         }
         OffHeap.putInt(index + 4L * partitions, (int) dataLength);
-        OffHeap.putInt(address + 20, RunHead.crcOf(crc, view, 0, HEADER + 8L * partitions + 4));
-        return new RunImage(image, layout, partitions, dataOffset, dataLength);
+        OffHeap.putInt(address + 20, RunHead.crcOf(new CRC32C(), image.duplicate(), 0, HEADER + 8L * partitions + 4));
     }
 
     /** The same image for another thread, with its own scratch; nothing is checked again. */

@@ -38,6 +38,10 @@ public enum ShuffleCounter {
     PEERS_RECOVERED("peersRecovered"),
     /** Directories fetched from peers. */
     DIRECTORY_FETCHES("directoryFetches"),
+    /** Files of map outputs that were registered so that peers can read them. */
+    FILES_PINNED("filesPinned"),
+    /** Requests for that which were refused: the peer fetches the blocks. */
+    FILE_PIN_REFUSALS("filePinRefusals"),
     /** Blocks and directories answered to peers over Spark's block transfer. */
     SERVED_REQUESTS("servedRequests");
 

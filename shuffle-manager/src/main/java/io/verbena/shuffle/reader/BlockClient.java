@@ -1,6 +1,11 @@
 package io.verbena.shuffle.reader;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -27,40 +32,60 @@ public interface BlockClient {
      */
     default byte[] fetchMessage(BlockManagerId peer, String blockId, long timeoutMs)
             throws IOException, InterruptedException {
-        CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        return fetchMessages(peer, List.of(blockId), timeoutMs).get(blockId);
+    }
+
+    /**
+     * Fetches small blocks by one request and copies them.
+     *
+     * @param timeoutMs for all of them together
+     * @throws IOException as {@link #fetchMessage}, for the first block that does not come
+     */
+    default Map<String, byte[]> fetchMessages(BlockManagerId peer, List<String> blockIds, long timeoutMs)
+            throws IOException, InterruptedException {
+        Map<String, CompletableFuture<byte[]>> answers = new LinkedHashMap<>();
+        blockIds.forEach(blockId -> answers.put(blockId, new CompletableFuture<>()));
         fetch(
                 peer,
-                new String[] {blockId},
+                blockIds.toArray(String[]::new),
                 new BlockFetchingListener() {
                     @Override
                     public void onBlockFetchSuccess(String id, ManagedBuffer data) {
                         try {
-                            java.nio.ByteBuffer bytes = data.nioByteBuffer();
+                            ByteBuffer bytes = data.nioByteBuffer();
                             byte[] copy = new byte[bytes.remaining()];
                             bytes.get(copy);
-                            answer.complete(copy);
+                            answers.get(id).complete(copy);
                         } catch (IOException | RuntimeException e) {
-                            answer.completeExceptionally(e);
+                            answers.get(id).completeExceptionally(e);
                         }
                     }
 
                     @Override
                     public void onBlockFetchFailure(String id, Throwable cause) {
-                        answer.completeExceptionally(cause);
+                        answers.get(id).completeExceptionally(cause);
                     }
                 },
                 null);
-        try {
-            return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
-        } catch (ExecutionException e) {
-            throw new IOException(
-                    "cannot fetch " + blockId + " from " + name(peer) + ": " + e.getCause(), e.getCause());
-        } catch (TimeoutException e) {
-            throw new IOException(
-                    "no answer to " + blockId + " from " + name(peer) + " within " + timeoutMs
-                            + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
-                    e);
+        long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        Map<String, byte[]> messages = new HashMap<>();
+        for (Map.Entry<String, CompletableFuture<byte[]>> answer : answers.entrySet()) {
+            String blockId = answer.getKey();
+            try {
+                messages.put(
+                        blockId,
+                        answer.getValue().get(Math.max(0, deadlineNs - System.nanoTime()), TimeUnit.NANOSECONDS));
+            } catch (ExecutionException e) {
+                throw new IOException(
+                        "cannot fetch " + blockId + " from " + name(peer) + ": " + e.getCause(), e.getCause());
+            } catch (TimeoutException e) {
+                throw new IOException(
+                        "no answer to " + blockId + " from " + name(peer) + " within " + timeoutMs
+                                + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
+                        e);
+            }
         }
+        return messages;
     }
 
     /** A peer in a message. */

@@ -8,10 +8,14 @@ import io.verbena.transport.RemoteMemory;
 import io.verbena.transport.TransportException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongFunction;
+import java.util.stream.Collectors;
 import org.apache.spark.storage.BlockManagerId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -188,6 +192,19 @@ final class Peer implements AutoCloseable {
 
     private byte[] fetchDescriptor() throws IOException, InterruptedException {
         return resources.client().fetchMessage(id, ReservedBlocks.endpoint(), resources.timeoutMs());
+    }
+
+    /**
+     * Fetches a small block for each map output by one request.
+     *
+     * @param blockId names the block of a map output
+     * @throws IOException if one does not come
+     */
+    Map<Long, byte[]> fetchEach(Set<Long> mapIds, LongFunction<String> blockId)
+            throws IOException, InterruptedException {
+        List<String> ids = mapIds.stream().map(blockId::apply).toList();
+        Map<String, byte[]> messages = resources.client().fetchMessages(id, ids, resources.timeoutMs());
+        return mapIds.stream().collect(Collectors.toMap(mapId -> mapId, mapId -> messages.get(blockId.apply(mapId))));
     }
 
     private String name() {

@@ -34,6 +34,7 @@ final class PeerShuffle {
     private final RemoteMemory memory;
     private final ReadLease lease;
     private final RunIndexes indexes;
+    private final PinnedOutputs pins;
     private final Map<Long, List<RunImage>> images = new ConcurrentHashMap<>();
     private volatile MapOutputDirectory directory;
 
@@ -66,6 +67,7 @@ final class PeerShuffle {
         this.lease = lease;
         this.directory = directory;
         this.indexes = new RunIndexes(this, resources);
+        this.pins = new PinnedOutputs(this, peer, resources);
     }
 
     /** Whether its memory is read where it lies; if not, it is copied by {@link #read}. */
@@ -81,6 +83,15 @@ final class PeerShuffle {
     /** Indexes of the map outputs, for reading without views. */
     RunIndexes indexes() {
         return indexes;
+    }
+
+    /** Files that the peer was asked to make readable, for reading without views. */
+    PinnedOutputs pins() {
+        return pins;
+    }
+
+    int shuffleId() {
+        return shuffleId;
     }
 
     PeerResources resources() {
@@ -120,9 +131,12 @@ final class PeerShuffle {
     }
 
     /**
-     * Whether this way leads to all runs of a map output. Asks for the peer's new segments if one is unknown, once per segment.
+     * Whether this way leads to all runs of a map output, or may lead to its file. Asks for the peer's new segments if one is unknown, once per segment.
      */
     boolean reaches(MapOutputDirectory.Entry entry) throws InterruptedException {
+        if (entry.served()) {
+            return entry.pinnable() && !inPlace();
+        }
         for (RunLocation run : entry.runs()) {
             if (!memory.knows(run.rkey()) && !learn(run.rkey())) {
                 return false;

@@ -59,7 +59,7 @@ final class RdmaWay implements AutoCloseable {
         this.pending = new PendingOutcomes(bell);
     }
 
-    /** Starts to read map outputs that the peer has in memory. */
+    /** Starts to read map outputs that the peer has in memory, or in files that it may make readable. */
     synchronized void add(PeerShuffle shuffle, Map<MapRef, MapOutputDirectory.Entry> outputs) {
         if (closed) {
             return;
@@ -68,8 +68,11 @@ final class RdmaWay implements AutoCloseable {
             reader = new BatchReader(shuffle.resources(), task.resources().maxBytesInFlight(), bell);
         }
         List<WantedOutput> wanted = new ArrayList<>(outputs.size());
-        outputs.forEach((ref, entry) -> wanted.add(new WantedOutput(ref, shuffle, entry, null, false)));
+        List<WantedOutput> files = new ArrayList<>();
+        outputs.forEach((ref, entry) ->
+                (entry.pinnable() ? files : wanted).add(new WantedOutput(ref, shuffle, entry, null, false)));
         index(shuffle, wanted);
+        pin(shuffle, files);
         send();
         giveAway();
     }
@@ -101,6 +104,32 @@ final class RdmaWay implements AutoCloseable {
             }
         }
         byLoad.forEach((load, some) -> pending.await(load.done(), some, (failures, e) -> indexed(some, failures)));
+    }
+
+    @GuardedBy("this")
+    private void pin(PeerShuffle shuffle, List<WantedOutput> files) {
+        if (!files.isEmpty()) {
+            List<Long> mapIds =
+                    files.stream().map(output -> output.ref().mapId()).toList();
+            pending.await(shuffle.pins().ask(mapIds, task.partitions()), files, (nothing, e) -> pinned(files));
+        }
+    }
+
+    private synchronized void pinned(List<WantedOutput> files) {
+        for (WantedOutput output : files) {
+            PinnedOutputs.Pinned file = output.shuffle().pins().get(output.ref().mapId());
+            if (file == null) {
+                // The peer has said why, and nothing was lost: it is fetched as all files are.
+                giveTo(output.ref());
+            } else {
+                plan(output.in(file));
+            }
+        }
+    }
+
+    @GuardedBy("this")
+    private void giveTo(MapRef ref) {
+        given.computeIfAbsent(ref.location(), l -> new ArrayList<>()).add(ref);
     }
 
     private synchronized void indexed(List<WantedOutput> outputs, Map<Long, IOException> failures) {
@@ -246,7 +275,7 @@ final class RdmaWay implements AutoCloseable {
                         reason,
                         "does not give a map output by direct read, it is fetched over the network: shuffleId="
                                 + task.shuffleId() + ", mapId=" + output.ref().mapId() + ": " + message);
-        given.computeIfAbsent(output.ref().location(), l -> new ArrayList<>()).add(output.ref());
+        giveTo(output.ref());
     }
 
     @GuardedBy("this")

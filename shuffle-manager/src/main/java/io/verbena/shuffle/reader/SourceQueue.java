@@ -222,7 +222,7 @@ final class SourceQueue {
                 long generation = shuffle.generation();
                 for (MapRef ref : peer.refs()) {
                     MapOutputDirectory.Entry entry = shuffle.find(ref.mapId(), generation);
-                    if (entry == null || entry.served() || !shuffle.reaches(entry)) {
+                    if (entry == null || !shuffle.reaches(entry)) {
                         overNetwork.add(ref);
                     } else if (shuffle.inPlace()) {
                         mapped.add(ref, shuffle, entry);

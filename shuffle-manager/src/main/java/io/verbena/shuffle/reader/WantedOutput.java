@@ -20,6 +20,11 @@ record WantedOutput(
         return new WantedOutput(ref, shuffle, entry, found, retried);
     }
 
+    /** The same where the peer has made its file readable. */
+    WantedOutput in(PinnedOutputs.Pinned file) {
+        return new WantedOutput(ref, shuffle, file.entry(), List.of(file.index()), retried);
+    }
+
     /** The same with what the peer said after a refusal. */
     WantedOutput again(MapOutputDirectory.Entry newEntry) {
         return new WantedOutput(ref, shuffle, newEntry, null, true);

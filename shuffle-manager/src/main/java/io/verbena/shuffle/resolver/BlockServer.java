@@ -1,6 +1,7 @@
 package io.verbena.shuffle.resolver;
 
 import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
+import io.verbena.shuffle.metadata.PinnedFile;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.metrics.ShuffleCounters;
@@ -22,13 +23,20 @@ public final class BlockServer {
     private final StockFiles files;
     private final Transport transport;
     private final ShuffleCounters counters;
+    private final PinnedFiles pins;
 
-    /** Creates the server over what it serves; it owns none of it. */
-    public BlockServer(MapOutputStore store, StockFiles files, Transport transport, ShuffleCounters counters) {
+    /**
+     * Creates the server over what it serves; it owns none of it.
+     *
+     * @param pins makes files readable for peers, null if that is not possible here
+     */
+    public BlockServer(
+            MapOutputStore store, StockFiles files, Transport transport, ShuffleCounters counters, PinnedFiles pins) {
         this.store = store;
         this.files = files;
         this.transport = transport;
         this.counters = counters;
+        this.pins = pins;
     }
 
     /** The descriptor with which a peer connects to this executor's memory. */
@@ -40,7 +48,18 @@ public final class BlockServer {
     /** The map outputs of a shuffle that are here. */
     public ManagedBuffer directory(int shuffleId) {
         counters.add(ShuffleCounter.SERVED_REQUESTS, 1);
-        return new NioManagedBuffer(ByteBuffer.wrap(store.directory(shuffleId).encode()));
+        long pinnableBytes = pins == null ? Long.MAX_VALUE : pins.smallestBytes();
+        return new NioManagedBuffer(
+                ByteBuffer.wrap(store.directory(shuffleId, pinnableBytes).encode()));
+    }
+
+    /** Where the file of a map output can be read, or why it cannot. */
+    public ManagedBuffer pin(int shuffleId, long mapId) {
+        counters.add(ShuffleCounter.SERVED_REQUESTS, 1);
+        PinnedFile answer = pins != null && store.get(shuffleId, mapId) instanceof MapOutput.OnDisk output
+                ? pins.pin(shuffleId, output)
+                : PinnedFile.refused("no file that could be pinned");
+        return new NioManagedBuffer(ByteBuffer.wrap(answer.encode(shuffleId, mapId)));
     }
 
     /**

@@ -6,6 +6,7 @@ import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.transport.ReadLease;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
@@ -101,11 +102,13 @@ public final class Evictor {
      */
     synchronized boolean evict(int shuffleId, MapOutput.InMemory output) {
         ReadLease lease = store.lease(shuffleId);
+        long fileBytes;
         try {
             if (!store.holds(shuffleId, output)) {
                 return false;
             }
-            files.write(shuffleId, output.mapId(), output.partitions(), output.open());
+            long[] lengths = files.write(shuffleId, output.mapId(), output.partitions(), output.open());
+            fileBytes = Arrays.stream(lengths).sum();
         } catch (IOException e) {
             LOG.warn(
                     "cannot evict map output: shuffleId={}, mapId={}; it stays in memory: {}",
@@ -116,7 +119,7 @@ public final class Evictor {
         } finally {
             lease.close();
         }
-        if (!store.moveToDisk(shuffleId, output)) {
+        if (!store.moveToDisk(shuffleId, output, fileBytes)) {
             files.remove(shuffleId, output.mapId());
             return false;
         }

@@ -15,8 +15,12 @@ public sealed interface MapOutput {
     /** Number of reduce partitions. */
     int partitions();
 
-    /** In a stock Spark shuffle file of this executor. */
-    record OnDisk(long mapId, int partitions) implements MapOutput {}
+    /**
+     * In a stock Spark shuffle file of this executor.
+     *
+     * @param bytes of all blocks, as the file has them
+     */
+    record OnDisk(long mapId, int partitions, long bytes) implements MapOutput {}
 
     /**
      * In registered memory. What others are told about it is computed once, at commit: a lease on a run is dead from the moment

@@ -79,18 +79,32 @@ public final class MapOutputStore {
 
     /** Lists what is held of a shuffle; empty when nothing is. Which segments it can reach is the reader's to know. */
     public MapOutputDirectory directory(int shuffleId) {
+        return directory(shuffleId, Long.MAX_VALUE);
+    }
+
+    /**
+     * As {@link #directory(int)}.
+     *
+     * @param pinnableBytes map outputs in files of at least that many bytes are listed as pinnable
+     */
+    public MapOutputDirectory directory(int shuffleId, long pinnableBytes) {
         ShuffleOutputs outputs = shuffles.get(shuffleId);
         if (outputs == null) {
             return new MapOutputDirectory(shuffleId, Map.of());
         }
         outputs.lastUsedNs = System.nanoTime();
         Map<Long, MapOutputDirectory.Entry> entries = new HashMap<>();
-        outputs.byMapId.forEach((mapId, output) -> entries.put(
-                mapId,
-                output instanceof MapOutput.InMemory memory
-                        ? new MapOutputDirectory.Entry(false, memory.locations())
-                        : MapOutputDirectory.Entry.SERVED));
+        outputs.byMapId.forEach((mapId, output) -> entries.put(mapId, entry(output, pinnableBytes)));
         return new MapOutputDirectory(shuffleId, entries);
+    }
+
+    private static MapOutputDirectory.Entry entry(MapOutput output, long pinnableBytes) {
+        if (output instanceof MapOutput.InMemory memory) {
+            return MapOutputDirectory.Entry.inMemory(memory.locations());
+        }
+        return output instanceof MapOutput.OnDisk file && file.bytes() >= pinnableBytes
+                ? MapOutputDirectory.Entry.MAY_BE_PINNED
+                : MapOutputDirectory.Entry.SERVED;
     }
 
     /**
@@ -121,13 +135,14 @@ public final class MapOutputStore {
     /**
      * Replaces a map output in memory by the stock file that now holds the same blocks, and retires the memory.
      *
+     * @param fileBytes bytes of all blocks in the file
      * @return false if the shuffle was removed meanwhile: the caller removes the file, the memory is already retired
      */
-    boolean moveToDisk(int shuffleId, MapOutput.InMemory memory) {
+    boolean moveToDisk(int shuffleId, MapOutput.InMemory memory, long fileBytes) {
         ShuffleOutputs outputs = shuffles.get(shuffleId);
         if (outputs == null
                 || !outputs.byMapId.replace(
-                        memory.mapId(), memory, new MapOutput.OnDisk(memory.mapId(), memory.partitions()))) {
+                        memory.mapId(), memory, new MapOutput.OnDisk(memory.mapId(), memory.partitions(), fileBytes))) {
             return false;
         }
         retire(memory, unread(shuffleId));

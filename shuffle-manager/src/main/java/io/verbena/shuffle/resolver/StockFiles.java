@@ -10,8 +10,10 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.zip.CRC32C;
 import java.util.zip.CheckedOutputStream;
 import java.util.zip.Checksum;
 import org.apache.spark.SparkConf;
@@ -147,6 +149,57 @@ public final class StockFiles {
         return frame.build(null);
     }
 
+    /** The file with a map output's blocks. */
+    Path dataFile(int shuffleId, long mapId) {
+        return resolver.getDataFile(shuffleId, mapId).toPath();
+    }
+
+    /**
+     * Makes the head that a run image with a file's blocks would have. Every block is verified, if the file has checksums.
+     *
+     * @param data all bytes of the file
+     * @throws CorruptMetadataException if a block fails its checksum, or index and file do not fit
+     * @throws IOException if the files cannot be read
+     */
+    ByteBuffer runHead(int shuffleId, MapOutput.OnDisk output, ByteBuffer data) throws IOException {
+        int partitions = output.partitions();
+        long[] starts =
+                readLongs(resolver.getIndexFile(shuffleId, output.mapId(), scala.Option.empty()), 0, partitions + 1);
+        File sumFile = resolver.getChecksumFile(shuffleId, output.mapId(), checksumAlgorithm, scala.Option.empty());
+        long[] sums = checksumEnabled && sumFile.exists() ? readLongs(sumFile, 0, partitions) : null;
+        int[] crcs = new int[partitions];
+        CRC32C crc = new CRC32C();
+        for (int p = 0; p < partitions; p++) {
+            long length = starts[p + 1] - starts[p];
+            if (starts[0] != 0 || length < 0 || starts[p + 1] > data.capacity()) {
+                throw new CorruptMetadataException("index of a stock file does not fit it: shuffleId=" + shuffleId
+                        + ", mapId=" + output.mapId() + ", partition=" + p + ", start=" + starts[p] + ", end="
+                        + starts[p + 1] + ", fileBytes=" + data.capacity());
+            }
+            if (length > 0) {
+                ByteBuffer block = data.slice((int) starts[p], (int) length);
+                verify(shuffleId, output.mapId(), p, block, sums);
+                crc.reset();
+                crc.update(block.rewind());
+                crcs[p] = (int) crc.getValue();
+            }
+        }
+        return RunImage.head(output.mapId(), BlockLayout.SPARK, starts, crcs);
+    }
+
+    private void verify(int shuffleId, long mapId, int partition, ByteBuffer block, long[] sums)
+            throws CorruptMetadataException {
+        Checksum checksum = sums == null ? null : checksumKind.newChecksum();
+        if (checksum != null) {
+            checksum.update(block);
+            if (checksum.getValue() != sums[partition]) {
+                throw new CorruptMetadataException("block of a stock file fails its checksum: shuffleId=" + shuffleId
+                        + ", mapId=" + mapId + ", partition=" + partition + ", algorithm=" + checksumKind + ", got=0x"
+                        + Long.toHexString(checksum.getValue()) + ", expected=0x" + Long.toHexString(sums[partition]));
+            }
+        }
+    }
+
     private static long[] readLongs(File file, int first, int count) throws IOException {
         long[] values = new long[count];
         try (RandomAccessFile in = new RandomAccessFile(file, "r")) {
@@ -162,7 +215,12 @@ public final class StockFiles {
     MapOutput.OnDisk find(int shuffleId, long mapId) {
         long bytes =
                 resolver.getIndexFile(shuffleId, mapId, scala.Option.empty()).length();
-        return bytes < 8 ? null : new MapOutput.OnDisk(mapId, Math.toIntExact(bytes / 8 - 1));
+        return bytes < 8
+                ? null
+                : new MapOutput.OnDisk(
+                        mapId,
+                        Math.toIntExact(bytes / 8 - 1),
+                        resolver.getDataFile(shuffleId, mapId).length());
     }
 
     /** Removes the files of one map output. */

@@ -10,6 +10,7 @@ import io.verbena.shuffle.resolver.MapOutput;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -113,7 +114,8 @@ final class RunSink {
             return partitionLengths;
         }
         long[] lengths = overflow();
-        resources.store().commit(shuffleId, new MapOutput.OnDisk(mapId, partitions));
+        long bytes = Arrays.stream(lengths).sum();
+        resources.store().commit(shuffleId, new MapOutput.OnDisk(mapId, partitions, bytes));
         return lengths;
     }
 
@@ -123,10 +125,7 @@ final class RunSink {
             all.add(RunImage.open(image, mapId, partitions));
         }
         long[] lengths = resources.files().write(shuffleId, mapId, partitions, all);
-        long bytes = 0;
-        for (long length : lengths) {
-            bytes += length;
-        }
+        long bytes = Arrays.stream(lengths).sum();
         counters.add(ShuffleCounter.OVERFLOWED_BYTES, bytes);
         counters.add(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS, 1);
         LOG.info(

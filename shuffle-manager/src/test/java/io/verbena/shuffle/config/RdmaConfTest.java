@@ -35,7 +35,8 @@ class RdmaConfTest {
         assertThat(conf.followSparkCompression()).isFalse();
         assertThat(conf.mappedEnabled()).isTrue();
         assertThat(conf.verbsEnabled()).isTrue();
-        assertThat(conf.verbsOptions(List.of())).isEqualTo(VerbsOptions.defaults(conf.memorySize()));
+        assertThat(conf.verbsOptions(List.of())).isEqualTo(VerbsOptions.defaults(conf.memorySize() + 256 * MIB));
+        assertThat(conf.verbsFileCache()).isEqualTo(256 * MIB);
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(30_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
@@ -68,6 +69,7 @@ class RdmaConfTest {
                 "verbs.trafficClass", "106",
                 "verbs.ackTimeout", "14",
                 "verbs.library", "system",
+                "verbs.fileCache", "16m",
                 "verbs.retry.interval", "5min",
                 "fetch.timeout", "2min",
                 "fetch.maxBytesInFlight", "4m",
@@ -97,7 +99,7 @@ class RdmaConfTest {
                         List.of(Path.of("/local")),
                         List.of("mlx5_0", "10.0.0.1"),
                         7000,
-                        2 * GIB,
+                        2 * GIB + 16 * MIB,
                         32,
                         (int) (64 * KIB),
                         8 * MIB,
@@ -105,6 +107,7 @@ class RdmaConfTest {
                         VerbsOptions.DEFAULT_SPIN_NANOS,
                         106,
                         14));
+        assertThat(conf.verbsFileCache()).isEqualTo(16 * MIB);
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(300_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(4 * MIB);
@@ -154,6 +157,7 @@ class RdmaConfTest {
         "writer.stagingSize, 1k, 64k to 256m",
         "compression, lz4, 'one of auto, spark'",
         "mapped.enabled, 1, true or false",
+        "verbs.fileCache, -1, 0 to 1t",
         "verbs.retry.interval, 0, 1s to 1d",
         "fetch.timeout, 2h, 1s to 1h",
         "fetch.timeout, -5s, 1s to 1h",

@@ -19,11 +19,11 @@ class MapOutputDirectoryTest {
             9,
             Map.of(
                     7L,
-                    new Entry(false, List.of(new RunLocation(-1L, -1, 1L << 33), new RunLocation(4096, 3, 64))),
+                    Entry.inMemory(List.of(new RunLocation(-1L, -1, 1L << 33), new RunLocation(4096, 3, 64))),
                     8L,
                     Entry.SERVED,
                     Long.MAX_VALUE,
-                    new Entry(false, List.of())));
+                    Entry.inMemory(List.of())));
 
     /** A message with this payload whose envelope is right. */
     private static byte[] sealedAgain(byte[] message, byte[] payload) {
@@ -53,7 +53,13 @@ class MapOutputDirectoryTest {
             for (int run = random.nextInt(4); run > 0; run--) {
                 runs.add(new RunLocation(random.nextLong(), random.nextInt(), random.nextLong()));
             }
-            outputs.put(random.nextLong(), random.nextInt(5) == 0 ? Entry.SERVED : new Entry(false, runs));
+            outputs.put(
+                    random.nextLong(),
+                    switch (random.nextInt(6)) {
+                        case 0 -> Entry.SERVED;
+                        case 1 -> Entry.MAY_BE_PINNED;
+                        default -> Entry.inMemory(runs);
+                    });
         }
         MapOutputDirectory directory = new MapOutputDirectory(1, outputs);
         assertThat(MapOutputDirectory.decode(directory.encode(), 1)).isEqualTo(directory);
@@ -104,7 +110,7 @@ class MapOutputDirectoryTest {
                     .isInstanceOf(CorruptMetadataException.class)
                     .hasMessageContaining("impossible count of entries");
         }
-        for (int runs : new int[] {-2, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 20}) {
+        for (int runs : new int[] {-3, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 20}) {
             byte[] wrong = payload.clone();
             ByteBuffer.wrap(wrong).putInt(16, runs);
             assertThatThrownBy(() -> MapOutputDirectory.decode(sealedAgain(message, wrong), 9))

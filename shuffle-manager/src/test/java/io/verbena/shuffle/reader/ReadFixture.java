@@ -151,12 +151,18 @@ abstract class ReadFixture {
         MapOutput.InMemory output = executor.memory().output(mapId, layout, first, second);
         if (onDisk) {
             try {
-                executor.files().write(SHUFFLE, mapId, PARTITIONS, output.open());
+                long[] lengths = executor.files().write(SHUFFLE, mapId, PARTITIONS, output.open());
+                executor.store()
+                        .commit(
+                                SHUFFLE,
+                                new MapOutput.OnDisk(
+                                        mapId,
+                                        PARTITIONS,
+                                        Arrays.stream(lengths).sum()));
             } catch (IOException e) {
                 throw new AssertionError(e);
             }
             output.runs().forEach(RegisteredBuffer::release);
-            executor.store().commit(SHUFFLE, new MapOutput.OnDisk(mapId, PARTITIONS));
         } else {
             executor.store().commit(SHUFFLE, output);
         }

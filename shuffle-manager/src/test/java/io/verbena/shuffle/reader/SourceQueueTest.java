@@ -181,7 +181,7 @@ class SourceQueueTest extends ReadFixture {
             }
             return bytes;
         });
-        assertFetchFails(blamed, true, "theirs=9", "ours=1");
+        assertFetchFails(blamed, true, "theirs=9", "ours=2");
     }
 
     @Test

@@ -72,6 +72,9 @@ final class TestNetwork implements BlockClient {
             buffer = peer.server().endpoint();
         } else if (mapId == ReservedBlocks.DIRECTORY_MAP_ID) {
             buffer = peer.server().directory(shuffleId);
+        } else if (parts.length == 4) {
+            assertThat(blockId).isEqualTo(ReservedBlocks.pin(shuffleId, mapId));
+            buffer = peer.server().pin(shuffleId, mapId);
         } else {
             buffer = peer.server()
                     .frame(

@@ -72,7 +72,7 @@ class EvictorTest {
         local = new LocalFiles(conf, folder);
         files = new StockFiles(conf, local, serializers);
         evictor = new Evictor(memory.arena(), store, files, counters, jobs, 0.5);
-        server = new BlockServer(store, files, memory.transport(), counters);
+        server = new BlockServer(store, files, memory.transport(), counters, null);
     }
 
     @AfterEach
@@ -212,6 +212,11 @@ class EvictorTest {
         assertThat(local.names()).isEmpty();
     }
 
+    private MapOutput onDisk(int shuffleId, long mapId) {
+        return new MapOutput.OnDisk(
+                mapId, PARTITIONS, local.getDataFile(shuffleId, mapId).length());
+    }
+
     @Test
     void shouldEvictOnDemand() throws IOException {
         committed(1, 1);
@@ -219,9 +224,9 @@ class EvictorTest {
         evictor.evictIfInMemory(1, 9);
         evictor.evictIfInMemory(1, 1);
         evictor.evictIfInMemory(1, 1);
-        assertThat(store.get(1, 1)).isEqualTo(new MapOutput.OnDisk(1, PARTITIONS));
+        assertThat(store.get(1, 1)).isEqualTo(onDisk(1, 1));
         evictor.evictAll();
-        assertThat(store.get(2, 2)).isEqualTo(new MapOutput.OnDisk(2, PARTITIONS));
+        assertThat(store.get(2, 2)).isEqualTo(onDisk(2, 2));
         assertBlocks(1, 1, 100_000);
         assertBlocks(2, 2, 100_000);
         assertThat(counters.get(ShuffleCounter.EVICTED_MAP_OUTPUTS)).isEqualTo(2);

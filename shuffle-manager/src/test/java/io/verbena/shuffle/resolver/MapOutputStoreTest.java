@@ -57,7 +57,7 @@ class MapOutputStoreTest {
         assertThat(store.shuffleIds()).containsExactly(1);
         assertThat(store.inMemory(1)).containsExactly(output);
         assertThat(store.directory(1).outputs())
-                .containsOnly(Map.entry(7L, new MapOutputDirectory.Entry(false, output.locations())));
+                .containsOnly(Map.entry(7L, MapOutputDirectory.Entry.inMemory(output.locations())));
         RunImage run = output.open().get(0);
         run.verify(0);
         assertThat(run.slice(2).get()).isEqualTo((byte) 7);
@@ -104,9 +104,9 @@ class MapOutputStoreTest {
     void shouldListMapIdsOnDiskWhenRemoved() {
         committed(1, 7);
         MapOutput.InMemory moved = committed(1, 8);
-        store.commit(1, new MapOutput.OnDisk(9, 3));
-        assertThat(store.moveToDisk(1, moved)).isTrue();
-        assertThat(store.get(1, 8)).isEqualTo(new MapOutput.OnDisk(8, 3));
+        store.commit(1, new MapOutput.OnDisk(9, 3, 12));
+        assertThat(store.moveToDisk(1, moved, 34)).isTrue();
+        assertThat(store.get(1, 8)).isEqualTo(new MapOutput.OnDisk(8, 3, 34));
         assertThat(store.remove(1)).containsExactlyInAnyOrder(8L, 9L);
     }
 
@@ -115,7 +115,7 @@ class MapOutputStoreTest {
     void shouldDescribeAMapOutputWhoseMemoryHasRetired() {
         MapOutput.InMemory output = committed(1, 7);
         long bytes = output.bytes();
-        assertThat(store.moveToDisk(1, output)).isTrue();
+        assertThat(store.moveToDisk(1, output, 34)).isTrue();
         assertThat(output.bytes()).isEqualTo(bytes).isPositive();
         assertThat(output.locations()).hasSize(1);
         assertThat(output.locations().get(0).length()).isEqualTo(bytes);
@@ -160,11 +160,11 @@ class MapOutputStoreTest {
         assertThat(store.holds(1, output)).isTrue();
         store.remove(1);
         assertThat(store.holds(1, output)).isFalse();
-        assertThat(store.moveToDisk(1, output)).isFalse();
+        assertThat(store.moveToDisk(1, output, 34)).isFalse();
         MapOutput.InMemory again = committed(1, 7);
-        assertThat(store.moveToDisk(1, output)).isFalse();
-        assertThat(store.moveToDisk(1, again)).isTrue();
-        assertThat(store.moveToDisk(1, again)).isFalse();
+        assertThat(store.moveToDisk(1, output, 34)).isFalse();
+        assertThat(store.moveToDisk(1, again, 34)).isTrue();
+        assertThat(store.moveToDisk(1, again, 34)).isFalse();
         assertThat(store.inMemory(1)).isEmpty();
     }
 
@@ -173,12 +173,12 @@ class MapOutputStoreTest {
         committed(1, 1);
         committed(2, 1);
         committed(3, 1);
-        store.commit(4, new MapOutput.OnDisk(1, 3));
+        store.commit(4, new MapOutput.OnDisk(1, 3, 56));
         assertThat(store.coldestFirst()).containsExactly(1, 2, 3);
         assertThat(store.get(1, 1)).isNotNull();
         assertThat(store.directory(2).outputs()).hasSize(1);
         assertThat(store.coldestFirst()).containsExactly(3, 1, 2);
-        store.moveToDisk(3, store.inMemory(3).get(0));
+        store.moveToDisk(3, store.inMemory(3).get(0), 34);
         assertThat(store.coldestFirst()).containsExactly(1, 2);
     }
 
@@ -197,7 +197,7 @@ class MapOutputStoreTest {
                 Set<Long> moved = new HashSet<>();
                 start.await(10, TimeUnit.SECONDS);
                 for (MapOutput.InMemory output : outputs) {
-                    if (store.moveToDisk(shuffleId, output)) {
+                    if (store.moveToDisk(shuffleId, output, 34)) {
                         moved.add(output.mapId());
                     }
                 }

@@ -2,10 +2,12 @@ package io.verbena.shuffle.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.registration.MrCache;
 import io.verbena.shuffle.metrics.ShuffleCounters;
 import io.verbena.shuffle.resolver.BlockServer;
 import io.verbena.shuffle.resolver.Evictor;
 import io.verbena.shuffle.resolver.MapOutputStore;
+import io.verbena.shuffle.resolver.PinnedFiles;
 import io.verbena.shuffle.resolver.StockFiles;
 import io.verbena.shuffle.writer.StagingPool;
 import io.verbena.shuffle.writer.WriterResources;
@@ -32,7 +34,9 @@ public final class TestExecutor implements AutoCloseable {
     private final StockFiles files;
     private final SerializerManager serializers;
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final BlockServer server;
+    private BlockServer server;
+    private MrCache fileCache;
+    private PinnedFiles pins;
     private final WriterResources writers;
 
     /**
@@ -57,7 +61,7 @@ public final class TestExecutor implements AutoCloseable {
             local = new LocalFiles(conf, stock);
             serializers = new SerializerManager(new KryoSerializer(conf), conf, Option.apply(key));
             files = new StockFiles(conf, local, serializers);
-            server = new BlockServer(memory.store(), files, memory.transport(), counters);
+            server = new BlockServer(memory.store(), files, memory.transport(), counters, null);
             Evictor evictor =
                     new Evictor(memory.arena(), memory.store(), files, counters, ForkJoinPool.commonPool(), 1.0);
             writers = new WriterResources(
@@ -73,6 +77,33 @@ public final class TestExecutor implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Lets peers have files of at least that many bytes registered, as long as there is room; once or instead of before. */
+    public void pinFiles(long smallestBytes, long budgetBytes) {
+        endPins();
+        fileCache = new MrCache(new TestFileRegistrar(), budgetBytes);
+        memory.serve(fileCache::regions);
+        pins = new PinnedFiles(fileCache, files, memory.transport(), counters, smallestBytes);
+        server = new BlockServer(memory.store(), files, memory.transport(), counters, pins);
+    }
+
+    private void endPins() {
+        if (pins != null) {
+            pins.close();
+            fileCache.close();
+            assertThat(fileCache.regions()).isEmpty();
+        }
+    }
+
+    /** Registered files, after {@link #pinFiles}. */
+    public MrCache fileCache() {
+        return fileCache;
+    }
+
+    /** Files that peers read, after {@link #pinFiles}. */
+    public PinnedFiles pins() {
+        return pins;
     }
 
     /** Where other executors find it. */
@@ -136,6 +167,7 @@ public final class TestExecutor implements AutoCloseable {
             memory.store().remove(shuffleId).forEach(mapId -> files.remove(shuffleId, mapId));
         }
         assertThat(local.names()).isEmpty();
+        endPins();
         memory.close();
     }
 }

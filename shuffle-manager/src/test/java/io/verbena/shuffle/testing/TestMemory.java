@@ -8,6 +8,7 @@ import io.verbena.arena.RegisteredBuffer;
 import io.verbena.memory.BackingOptions;
 import io.verbena.memory.Backings;
 import io.verbena.memory.SegmentBacking;
+import io.verbena.registration.MemoryRegion;
 import io.verbena.registration.SoftRegistrar;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
@@ -17,6 +18,8 @@ import io.verbena.transport.Transport;
 import io.verbena.transport.loopback.LoopbackTransport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** Registered memory of one executor on plain pages. Closing it asserts that nothing is leased any more. */
 public final class TestMemory implements AutoCloseable {
@@ -25,13 +28,23 @@ public final class TestMemory implements AutoCloseable {
     private final Arena arena;
     private final Transport transport;
     private final MapOutputStore store;
+    private volatile Supplier<List<MemoryRegion>> others = List::of;
 
     /** Creates memory of at most that many segments. */
     public TestMemory(long segmentBytes, int segments) {
         backing = Backings.choose(new BackingOptions("plain", null, null, "test", segmentBytes));
         arena = new Arena(new ArenaOptions(segments * segmentBytes, segmentBytes, 1, true), backing, registrar);
-        transport = new LoopbackTransport(arena::regions);
+        transport = new LoopbackTransport(this::regions);
         store = new MapOutputStore(arena, transport);
+    }
+
+    private List<MemoryRegion> regions() {
+        return Stream.concat(arena.regions().stream(), others.get().stream()).toList();
+    }
+
+    /** Serves regions of another source too. */
+    void serve(Supplier<List<MemoryRegion>> more) {
+        others = more;
     }
 
     /** Writes a map output of layout RECORDS: one run per element, whose blocks are the element's arrays. */

@@ -6,6 +6,7 @@ import com.ibm.disni.verbs.IbvPd;
 import com.ibm.disni.verbs.impl.NatIbvCompChannel;
 import com.ibm.disni.verbs.impl.NatIbvContext;
 import com.ibm.disni.verbs.impl.NatIbvPd;
+import io.verbena.registration.RegistrationCost;
 import io.verbena.transport.TransportException;
 import io.verbena.transport.TransportException.Reason;
 import io.verbena.transport.verbs.VerbsOptions;
@@ -56,6 +57,7 @@ final class Device implements AutoCloseable {
     private final boolean software;
     private final ProgressLoop progress;
     private volatile boolean gone;
+    private volatile RegistrationCost registrationCost;
 
     /**
      * Opens the device.
@@ -179,6 +181,15 @@ final class Device implements AutoCloseable {
         return (int) Math.min(255, limits[VerbsNative.DEVICE_MAX_QP_RD_ATOM]);
     }
 
+    /** Measures what registration costs; once, before the device is used. Not at once: limits are checked first. */
+    void measureRegistration() throws IOException {
+        registrationCost = RegistrationProbe.measure(pdHandle());
+    }
+
+    RegistrationCost registrationCost() {
+        return registrationCost;
+    }
+
     List<InetSocketAddress> addresses() {
         return addresses;
     }
@@ -250,7 +261,7 @@ final class Device implements AutoCloseable {
                 + port[VerbsNative.PORT_ACTIVE_MTU] + ", addresses="
                 + addresses.stream().map(a -> a.getAddress().getHostAddress()).toList() + ", maxRegions="
                 + maxRegions() + ", maxRegionBytes=" + maxRegionBytes() + ", readDepth=" + initiatorDepth() + "/"
-                + responderResources();
+                + responderResources() + ", registration=" + registrationCost;
     }
 
     /** Ends the progress thread and gives everything back; links and regions are gone. */

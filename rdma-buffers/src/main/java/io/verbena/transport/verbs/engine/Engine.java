@@ -1,8 +1,12 @@
 package io.verbena.transport.verbs.engine;
 
+import com.ibm.disni.verbs.IbvMr;
 import io.verbena.memory.Segment;
 import io.verbena.registration.MemoryRegion;
+import io.verbena.registration.RegistrationCost;
+import io.verbena.registration.RegistrationException;
 import io.verbena.registration.RegistrationStatistics;
+import io.verbena.registration.SoftRegistrar;
 import io.verbena.transport.Transport;
 import io.verbena.transport.verbs.VerbsDevices;
 import io.verbena.transport.verbs.VerbsOptions;
@@ -36,6 +40,7 @@ public final class Engine implements VerbsDevices {
     private final List<Device> devices = new ArrayList<>();
     private final List<LocalAddress> addresses = new ArrayList<>();
     private final VerbsRegistrar registrar;
+    private final VerbsFileRegistrar fileRegistrar;
     private final Routes routes;
     private VerbsTransport transport;
 
@@ -51,7 +56,12 @@ public final class Engine implements VerbsDevices {
         try {
             findDevices();
             checkLimits();
-            registrar = new VerbsRegistrar(devices, counters);
+            for (Device device : devices) {
+                device.measureRegistration();
+            }
+            SoftRegistrar keys = new SoftRegistrar();
+            registrar = new VerbsRegistrar(devices, keys, counters);
+            fileRegistrar = new VerbsFileRegistrar(devices, keys, counters);
             routes = new Routes(addresses);
             for (Device device : devices) {
                 cm.watch(device);
@@ -205,6 +215,15 @@ public final class Engine implements VerbsDevices {
         return registrar;
     }
 
+    /** Returns a device's key of a segment or mapped file, 0 if it is not registered there. */
+    int deviceKey(int segmentId, int device) {
+        if (segmentId < 0) {
+            return fileRegistrar.deviceKey(segmentId, device);
+        }
+        IbvMr mr = registrar.region(segmentId, device);
+        return mr == null ? 0 : mr.getRkey();
+    }
+
     Routes routes() {
         return routes;
     }
@@ -227,6 +246,26 @@ public final class Engine implements VerbsDevices {
     @Override
     public void deregister(List<MemoryRegion> regions) {
         registrar.deregister(regions);
+    }
+
+    @Override
+    public MemoryRegion registerFile(Segment mapped) throws RegistrationException {
+        return fileRegistrar.registerFile(mapped);
+    }
+
+    @Override
+    public void deregisterFiles(List<MemoryRegion> regions) {
+        fileRegistrar.deregisterFiles(regions);
+    }
+
+    @Override
+    public long pageBytes() {
+        return fileRegistrar.pageBytes();
+    }
+
+    @Override
+    public RegistrationCost registrationCost() {
+        return fileRegistrar.registrationCost();
     }
 
     @Override

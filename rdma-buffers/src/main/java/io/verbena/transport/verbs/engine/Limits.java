@@ -9,13 +9,14 @@ final class Limits {
     /**
      * Returns what is in the way of registering that much on a device, with its remedy; null if nothing is.
      *
-     * @param bytes memory of this executor in bytes
+     * @param bytes memory of this executor and what may be pinned of files, in bytes
      * @param memlock in bytes, -1 if there is no limit
      */
     static String problem(long bytes, long maxRegionBytes, long memlock, boolean hasIpcLock) {
         if (memlock >= 0 && memlock < bytes && !hasIpcLock) {
             return "the limit on locked memory is too low: RLIMIT_MEMLOCK=" + memlock + " bytes, needed=" + bytes
-                    + " bytes (spark.shuffle.rdma.memory.size). " + remedy(memlock, false);
+                    + " bytes (spark.shuffle.rdma.memory.size and spark.shuffle.rdma.verbs.fileCache together). "
+                    + remedy(memlock, false);
         }
         if (maxRegionBytes > 0 && maxRegionBytes < 1 << 20) {
             return "the device registers at most maxRegionBytes=" + maxRegionBytes + " at a time";

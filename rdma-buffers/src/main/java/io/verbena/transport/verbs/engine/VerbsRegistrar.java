@@ -30,7 +30,7 @@ final class VerbsRegistrar implements Registrar {
 
     private final List<Device> devices;
     private final Counters counters;
-    private final SoftRegistrar keys = new SoftRegistrar();
+    private final SoftRegistrar keys;
 
     /** By segment id, then device; null where nothing is registered. Ids are small and never reused. */
     private volatile IbvMr[][] regions = {};
@@ -41,8 +41,10 @@ final class VerbsRegistrar implements Registrar {
     @GuardedBy("this")
     private boolean refusalLogged;
 
-    VerbsRegistrar(List<Device> devices, Counters counters) {
+    /** @param keys of everything that this process registers, so that no two are the same */
+    VerbsRegistrar(List<Device> devices, SoftRegistrar keys, Counters counters) {
         this.devices = devices;
+        this.keys = keys;
         this.counters = counters;
     }
 

@@ -122,8 +122,7 @@ final class VerbsTransport implements Transport {
         for (int i = 0; i < engine.devices().size(); i++) {
             List<Integer> rkeys = new ArrayList<>(now.size());
             for (MemoryRegion region : now) {
-                IbvMr mr = engine.registrar().region(region.segment().id(), i);
-                rkeys.add(mr == null ? 0 : mr.getRkey());
+                rkeys.add(engine.deviceKey(region.segment().id(), i));
             }
             Device device = engine.devices().get(i);
             devices.add(new DeviceEntry(device.isUsable() ? device.addresses() : List.of(), rkeys));

@@ -15,6 +15,7 @@ import io.verbena.shuffle.reader.ReaderResources;
 import io.verbena.shuffle.resolver.BlockServer;
 import io.verbena.shuffle.resolver.Evictor;
 import io.verbena.shuffle.resolver.MapOutputStore;
+import io.verbena.shuffle.resolver.PinnedFiles;
 import io.verbena.shuffle.resolver.StockFiles;
 import io.verbena.shuffle.writer.StagingPool;
 import io.verbena.shuffle.writer.WriterResources;
@@ -66,6 +67,10 @@ final class ExecutorRuntime implements AutoCloseable {
     private final StockFiles files;
     private final Evictor evictor;
     private final BlockServer server;
+
+    /** Null where files cannot be made readable. */
+    private final PinnedFiles pins;
+
     private final PeerRegistry peers;
     private final WriterResources writers;
     private final ReaderResources readers;
@@ -102,7 +107,8 @@ final class ExecutorRuntime implements AutoCloseable {
         store = new MapOutputStore(arena, transport);
         files = new StockFiles(sparkConf, resolver, env.serializerManager());
         evictor = new Evictor(arena, store, files, counters, memoryWork, conf.highWaterMark());
-        server = new BlockServer(store, files, transport, counters);
+        pins = ways.pinnedFiles(files, transport, counters);
+        server = new BlockServer(store, files, transport, counters, pins);
         BlockClient client = (peer, ids, listener, downloads) -> blockManager
                 .blockStoreClient()
                 .fetchBlocks(peer.host(), peer.port(), peer.executorId(), ids, listener, downloads);
@@ -132,6 +138,9 @@ final class ExecutorRuntime implements AutoCloseable {
         memoryWork.execute(() -> arena.prewarm(conf.prewarm()));
         long idleNs = TimeUnit.MILLISECONDS.toNanos(conf.leaseIdleMs());
         every(conf.leaseIdleMs(), () -> peers.closeIdle(idleNs));
+        if (pins != null) {
+            every(conf.leaseIdleMs(), pins::sweep);
+        }
         long trimNs = TimeUnit.MILLISECONDS.toNanos(conf.trimIdleMs());
         every(conf.trimIdleMs(), () -> arena.trim(trimNs));
         LOG.info(
@@ -228,11 +237,18 @@ final class ExecutorRuntime implements AutoCloseable {
 
     /** Forgets a shuffle: memory retires, files go, leases on it end. */
     void removeShuffle(int shuffleId) {
-        for (long mapId : store.remove(shuffleId)) {
-            files.remove(shuffleId, mapId);
-        }
+        removeOutputs(shuffleId);
         peers.forget(shuffleId);
         arena.reclaim();
+    }
+
+    private void removeOutputs(int shuffleId) {
+        for (long mapId : store.remove(shuffleId)) {
+            if (pins != null) {
+                pins.remove(shuffleId, mapId);
+            }
+            files.remove(shuffleId, mapId);
+        }
     }
 
     @Override
@@ -241,13 +257,14 @@ final class ExecutorRuntime implements AutoCloseable {
         control.shutdownNow();
         memoryWork.shutdownNow();
         for (int shuffleId : store.shuffleIds()) {
-            for (long mapId : store.remove(shuffleId)) {
-                files.remove(shuffleId, mapId);
-            }
+            removeOutputs(shuffleId);
         }
         if (becomesIdle()) {
             peers.close();
             transport.close();
+            if (pins != null) {
+                pins.close();
+            }
             arena.close();
             ways.close();
             backing.close();

@@ -1,9 +1,14 @@
 package org.apache.spark.shuffle.rdma;
 
 import io.verbena.registration.MemoryRegion;
+import io.verbena.registration.MrCache;
+import io.verbena.registration.MrCacheStatistics;
 import io.verbena.registration.Registrar;
 import io.verbena.registration.SoftRegistrar;
 import io.verbena.shuffle.config.RdmaConf;
+import io.verbena.shuffle.metrics.ShuffleCounters;
+import io.verbena.shuffle.resolver.PinnedFiles;
+import io.verbena.shuffle.resolver.StockFiles;
 import io.verbena.transport.Transport;
 import io.verbena.transport.mapped.MappedTransport;
 import io.verbena.transport.verbs.Verbs;
@@ -31,17 +36,21 @@ final class ExecutorWays implements AutoCloseable {
     private final boolean mapped;
     private final VerbsDevices devices;
     private final Registrar registrar;
+    private final MrCache files;
 
-    private ExecutorWays(boolean mapped, VerbsDevices devices) {
+    private ExecutorWays(boolean mapped, VerbsDevices devices, long fileCacheBytes) {
         this.mapped = mapped;
         this.devices = devices;
+        this.files = devices == null || fileCacheBytes == 0 ? null : new MrCache(devices, fileCacheBytes);
         this.registrar = devices == null ? new SoftRegistrar() : devices;
     }
 
     /** @param libraryDirectories where native libraries may be unpacked if the temporary directory forbids execution */
     static ExecutorWays open(RdmaConf conf, List<Path> libraryDirectories) {
         return new ExecutorWays(
-                conf.mappedEnabled(), conf.verbsEnabled() ? openDevices(conf, libraryDirectories) : null);
+                conf.mappedEnabled(),
+                conf.verbsEnabled() ? openDevices(conf, libraryDirectories) : null,
+                conf.verbsFileCache());
     }
 
     private static VerbsDevices openDevices(RdmaConf conf, List<Path> libraryDirectories) {
@@ -77,9 +86,36 @@ final class ExecutorWays implements AutoCloseable {
             parts.add(openMapped(regions, mapped ? leaseDirectory : null));
         }
         if (devices != null) {
-            parts.add(devices.transport(regions));
+            parts.add(devices.transport(files == null ? regions : () -> withFiles(regions.get())));
         }
         return new WaysTransport(parts);
+    }
+
+    private List<MemoryRegion> withFiles(List<MemoryRegion> memory) {
+        List<MemoryRegion> all = new ArrayList<>(memory);
+        all.addAll(files.regions());
+        return all;
+    }
+
+    /**
+     * Returns what makes files readable for peers, null if that is not possible or not wanted.
+     *
+     * @param endpoint what {@link #transport} returned
+     */
+    PinnedFiles pinnedFiles(StockFiles stock, Transport endpoint, ShuffleCounters counters) {
+        return files == null
+                ? null
+                : new PinnedFiles(
+                        files,
+                        stock,
+                        endpoint,
+                        counters,
+                        devices.registrationCost().breakEvenBytes());
+    }
+
+    /** Returns what the cache of registered files has done, null if there is none. */
+    MrCacheStatistics files() {
+        return files == null ? null : files.statistics();
     }
 
     /** Without a lease file nothing can be shared; the shuffle works all the same. */
@@ -99,6 +135,9 @@ final class ExecutorWays implements AutoCloseable {
 
     @Override
     public void close() {
+        if (files != null) {
+            files.close();
+        }
         if (devices != null) {
             devices.close();
         }

@@ -46,6 +46,9 @@ final class ManagedBlocks {
                 if (id.mapId() == ReservedBlocks.DIRECTORY_MAP_ID) {
                     return manager.runtime().server().directory(id.shuffleId());
                 }
+                if (id.reduceId() == ReservedBlocks.PIN_REDUCE_ID) {
+                    return manager.runtime().server().pin(id.shuffleId(), id.mapId());
+                }
                 toDisk(id.shuffleId(), id.mapId());
             } else if (blockId instanceof ShuffleBlockBatchId id) {
                 if (ReservedBlocks.isFrame(id.startReduceId())) {

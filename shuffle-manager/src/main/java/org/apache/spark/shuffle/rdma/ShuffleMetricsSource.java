@@ -3,6 +3,7 @@ package org.apache.spark.shuffle.rdma;
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
 import io.verbena.arena.ArenaStatistics;
+import io.verbena.registration.MrCacheStatistics;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import io.verbena.transport.verbs.VerbsStatistics;
 import java.util.function.LongSupplier;
@@ -36,6 +37,17 @@ final class ShuffleMetricsSource implements Source {
             verbs("verbsRejects", ways, VerbsStatistics::rejects);
             verbs("verbsRegistrationFailures", ways, VerbsStatistics::registrationFailures);
         }
+        if (ways.files() != null) {
+            files("fileCacheHits", ways, MrCacheStatistics::hits);
+            files("fileCacheMisses", ways, MrCacheStatistics::misses);
+            files("fileCacheRefusals", ways, MrCacheStatistics::refusals);
+            files("fileCacheEvictions", ways, MrCacheStatistics::evictions);
+            files("fileCachePinnedBytes", ways, MrCacheStatistics::pinnedBytes);
+        }
+    }
+
+    private void files(String name, ExecutorWays ways, ToLongFunction<MrCacheStatistics> value) {
+        value(name, () -> value.applyAsLong(ways.files()));
     }
 
     private void verbs(String name, ExecutorWays ways, ToLongFunction<VerbsStatistics> value) {

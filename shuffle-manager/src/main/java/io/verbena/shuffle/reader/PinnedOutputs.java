@@ -1,0 +1,108 @@
+package io.verbena.shuffle.reader;
+
+import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.MapOutputDirectory;
+import io.verbena.shuffle.metadata.PinnedFile;
+import io.verbena.shuffle.metadata.ReservedBlocks;
+import io.verbena.shuffle.metadata.RunIndex;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The files of one shuffle that one peer was asked to make readable, each once for all reduce tasks of this executor. The answer is
+ * good as long as the lease on the shuffle; so is a refusal.
+ *
+ * <p>Threads: any. Peers are asked in the background, many files by one request.
+ */
+final class PinnedOutputs {
+    private static final int MAX_FILES_PER_REQUEST = 256;
+
+    private final PeerShuffle shuffle;
+    private final Peer peer;
+    private final PeerResources resources;
+    private final Map<Long, CompletableFuture<Pinned>> asked = new ConcurrentHashMap<>();
+
+    PinnedOutputs(PeerShuffle shuffle, Peer peer, PeerResources resources) {
+        this.shuffle = shuffle;
+        this.peer = peer;
+        this.resources = resources;
+    }
+
+    /** A file that is read as a run in memory is; {@link #NONE} if it is not to be had. */
+    record Pinned(MapOutputDirectory.Entry entry, RunIndex index) {
+        static final Pinned NONE = new Pinned(null, null);
+    }
+
+    /** Asks for what was not asked for; completes when there is an answer for every one of the map outputs. */
+    CompletableFuture<Void> ask(List<Long> mapIds, int partitions) {
+        List<CompletableFuture<Pinned>> all = new ArrayList<>();
+        Map<Long, CompletableFuture<Pinned>> mine = new HashMap<>();
+        for (long mapId : mapIds) {
+            CompletableFuture<Pinned> fresh = new CompletableFuture<>();
+            CompletableFuture<Pinned> known = asked.putIfAbsent(mapId, fresh);
+            if (known == null) {
+                mine.put(mapId, fresh);
+            }
+            all.add(known == null ? fresh : known);
+            if (mine.size() == MAX_FILES_PER_REQUEST) {
+                start(mine, partitions);
+                mine = new HashMap<>();
+            }
+        }
+        if (!mine.isEmpty()) {
+            start(mine, partitions);
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
+    }
+
+    /** Returns what came of a map output whose {@link #ask} is complete, null if it is to be had another way. */
+    Pinned get(long mapId) {
+        Pinned pinned = asked.get(mapId).getNow(Pinned.NONE);
+        return pinned.index() == null ? null : pinned;
+    }
+
+    private void start(Map<Long, CompletableFuture<Pinned>> files, int partitions) {
+        resources.inBackground(() -> {
+            Map<Long, Pinned> found = new HashMap<>();
+            try {
+                Map<Long, byte[]> answers =
+                        peer.fetchEach(files.keySet(), mapId -> ReservedBlocks.pin(shuffle.shuffleId(), mapId));
+                for (Map.Entry<Long, byte[]> answer : answers.entrySet()) {
+                    found.put(answer.getKey(), open(answer.getKey(), answer.getValue(), partitions));
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (IOException | RuntimeException e) {
+                peer.warnOnce("FILES", "does not say where its files are, they are fetched: " + e);
+            } finally {
+                files.forEach((mapId, file) -> file.complete(found.getOrDefault(mapId, Pinned.NONE)));
+            }
+        });
+    }
+
+    private Pinned open(long mapId, byte[] message, int partitions) throws InterruptedException {
+        try {
+            PinnedFile file = PinnedFile.decode(message, shuffle.shuffleId(), mapId);
+            if (file.refusal() == null) {
+                return open(mapId, file, partitions);
+            }
+            peer.warnOnce("FILES_REFUSED", "does not make a file readable, it is fetched: " + file.refusal());
+        } catch (CorruptMetadataException e) {
+            peer.warnOnce("FILES_DAMAGED", "gives a damaged answer for a file, it is fetched: " + e.getMessage());
+        }
+        return Pinned.NONE;
+    }
+
+    private Pinned open(long mapId, PinnedFile file, int partitions)
+            throws CorruptMetadataException, InterruptedException {
+        RunIndex index =
+                RunIndex.copyOf(file.head(), mapId, partitions, file.location().length());
+        MapOutputDirectory.Entry entry = MapOutputDirectory.Entry.inMemory(List.of(file.location()));
+        return shuffle.reaches(entry) ? new Pinned(entry, index) : Pinned.NONE;
+    }
+}
