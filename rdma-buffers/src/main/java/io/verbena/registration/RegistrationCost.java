@@ -11,6 +11,9 @@ import java.util.Locale;
  * @param copyNs to copy one such page once, in nanoseconds
  */
 public record RegistrationCost(double fixedNs, double pageNs, double copyNs) {
+    /** Of a device that could not be measured: never cheaper than copying. */
+    public static final RegistrationCost UNKNOWN = new RegistrationCost(0, 1, 0);
+
     /** The unit of the model; not necessarily the page size of the system. */
     public static final int PAGE_BYTES = 4096;
 

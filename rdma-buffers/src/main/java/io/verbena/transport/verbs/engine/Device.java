@@ -182,8 +182,13 @@ final class Device implements AutoCloseable {
     }
 
     /** Measures what registration costs; once, before the device is used. Not at once: limits are checked first. */
-    void measureRegistration() throws IOException {
-        registrationCost = RegistrationProbe.measure(pdHandle());
+    void measureRegistration() {
+        try {
+            registrationCost = RegistrationProbe.measure(pdHandle());
+        } catch (IOException e) {
+            LOG.warn("what registration costs on {} is not known, files are not registered: {}", name, e.getMessage());
+            registrationCost = RegistrationCost.UNKNOWN;
+        }
     }
 
     RegistrationCost registrationCost() {
