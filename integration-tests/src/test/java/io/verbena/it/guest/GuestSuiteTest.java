@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import io.verbena.guest.Guest;
 import io.verbena.guest.GuestResult;
 import io.verbena.guest.JavaCommand;
+import io.verbena.it.TpcdsData;
 import io.verbena.it.guest.SuiteReport.Result;
 import java.io.File;
 import java.nio.file.Path;
@@ -47,6 +48,7 @@ class GuestSuiteTest {
         Set<String> classes = taggedClasses();
         assertThat(classes).as("test classes tagged %s", TAG).isNotEmpty();
 
+        TpcdsData.prepare();
         Path directory = Path.of("target", "guest", "suites");
         GuestResult run = new Guest(directory).limit(LIMIT).run(console(classes).script());
         // 1 is "tests failed"; they are reported one by one below.
@@ -109,9 +111,10 @@ class GuestSuiteTest {
                 "--include-tag=" + TAG,
                 "--reports-dir=/exchange/reports"));
         classes.forEach(name -> arguments.add("--select-class=" + name));
-        return new JavaCommand(
-                List.of("-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true"),
-                "org.junit.platform.console.ConsoleLauncher",
-                arguments);
+        String opens = System.getProperty("spark.jvm.opens");
+        List<String> options = new ArrayList<>(List.of(
+                "-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true", "-Dspark.jvm.opens=" + opens));
+        options.addAll(List.of(opens.split(" ", -1)));
+        return new JavaCommand(options, "org.junit.platform.console.ConsoleLauncher", arguments);
     }
 }
