@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Properties;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
@@ -31,7 +33,7 @@ public final class StoredResults {
     }
 
     /**
-     * Writes the data, unless it is there already, and the results of some queries.
+     * Writes the tables that some queries name, unless they are there already, and the queries' results.
      *
      * @param control a session with Spark's sort shuffle; its settings may change
      * @param scale of the data, 1 being about 1 GB
@@ -40,8 +42,8 @@ public final class StoredResults {
     public void store(org.apache.spark.sql.SparkSession control, double scale, List<String> queries)
             throws IOException {
         SparkSession session = (SparkSession) control;
-        new DataGenerator(session, scale, data()).generate(table -> {});
-        register(session);
+        new DataGenerator(session, scale, data(), tables(queries)).generate(table -> {});
+        register(session, queries);
         for (String query : queries) {
             String sql = Queries.text(query);
             rows(session.sql(sql)).write(file(query, "tsv"));
@@ -57,13 +59,24 @@ public final class StoredResults {
     }
 
     /**
-     * Makes the tables temporary views of a session, with the settings under which {@link #store} ran its queries.
+     * Makes the tables of some queries temporary views of a session, with the settings under which {@link #store} ran them: no ANSI
+     * mode, no broadcast joins, 16 partitions.
      *
      * @param tested a session with the shuffle that is tested
+     * @param queries some of those stored
      */
-    public void register(org.apache.spark.sql.SparkSession tested) {
+    public void register(org.apache.spark.sql.SparkSession tested, List<String> queries) {
         SparkSettings.defaults().forEach((key, value) -> tested.conf().set(key, value));
-        TpcdsTables.register(tested, data());
+        TpcdsTables.register(tested, data(), tables(queries));
+    }
+
+    private static List<String> tables(List<String> queries) {
+        String texts = queries.stream().map(Queries::text).collect(Collectors.joining(" "));
+        return TpcdsTables.names().stream()
+                .filter(table -> Pattern.compile("(?i)\\b" + table + "\\b")
+                        .matcher(texts)
+                        .find())
+                .toList();
     }
 
     /**
