@@ -42,8 +42,8 @@ mount -t devpts pts /newroot/dev/pts
 mount -t tmpfs run /newroot/run
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none exchange /newroot/exchange || fail "cannot mount the exchange"
 ip link set lo up
-hostname guest
-echo "127.0.0.1 guest" >>/newroot/etc/hosts
+# A name that resolves: Java asks for the address of its own host.
+hostname localhost
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
 ulimit -l unlimited

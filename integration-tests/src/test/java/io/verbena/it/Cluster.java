@@ -57,15 +57,24 @@ final class Cluster implements AutoCloseable {
 
     /** Starts an application with two executors of one core. */
     static Cluster twoExecutors(String manager, Map<String, String> settings) {
+        try {
+            Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         return start("local-cluster[2,1,1024]", 2, manager, settings);
     }
 
-    private static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
+    /**
+     * Starts an application on a master that is there already.
+     *
+     * @param executors how many the master gives, of one core each
+     */
+    static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
         Path sharedMemory = null;
         boolean started = false;
         try {
             sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
-            Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
             SparkConf conf = new SparkConf(false)
                     .setMaster(master)
                     .setAppName("verbena-it")

@@ -35,7 +35,7 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Writes the TPC-DS tables as Parquet, from Trino's Java port of dsdgen.
  *
- * <p>A finished data set carries a marker file that names generator, layout and scale; a folder with the same marker is used as it
+ * <p>A finished data set carries a marker file that names generator, layout, scale and, unless it is all, the tables; a folder with the same marker is used as it
  * is, any other is written anew. Not thread safe.
  */
 final class DataGenerator {
@@ -55,12 +55,23 @@ final class DataGenerator {
     private final SparkSession session;
     private final double scale;
     private final String dataDir;
+    private final List<String> tables;
 
     /** @param dataDir a Hadoop path, to be owned by this data set alone */
     DataGenerator(SparkSession session, double scale, String dataDir) {
+        this(session, scale, dataDir, TpcdsTables.names());
+    }
+
+    /**
+     * Writes some tables only.
+     *
+     * @param dataDir a Hadoop path, to be owned by this data set alone
+     */
+    DataGenerator(SparkSession session, double scale, String dataDir, List<String> tables) {
         this.session = session;
         this.scale = scale;
         this.dataDir = dataDir;
+        this.tables = tables;
     }
 
     /**
@@ -73,7 +84,8 @@ final class DataGenerator {
     boolean generate(Consumer<String> progress) throws IOException {
         Path marker = new Path(dataDir, MARKER);
         FileSystem files = marker.getFileSystem(session.sparkContext().hadoopConfiguration());
-        String wanted = "generator=io.trino.tpcds 1.4\nlayout=" + LAYOUT + "\nscale=" + scale + "\n";
+        String wanted = "generator=io.trino.tpcds 1.4\nlayout=" + LAYOUT + "\nscale=" + scale + "\n"
+                + (tables.equals(TpcdsTables.names()) ? "" : "tables=" + String.join(",", tables) + "\n");
         if (wanted.equals(readIfPresent(files, marker))) {
             return false;
         }
@@ -120,7 +132,7 @@ final class DataGenerator {
 
     private List<String> largestFirst() {
         Session dsdgen = Session.getDefaultSession().withScale(scale);
-        List<String> names = new ArrayList<>(TpcdsTables.names());
+        List<String> names = new ArrayList<>(tables);
         names.sort((a, b) -> Long.compare(
                 dsdgen.getScaling().getRowCount(Table.getTable(b)),
                 dsdgen.getScaling().getRowCount(Table.getTable(a))));

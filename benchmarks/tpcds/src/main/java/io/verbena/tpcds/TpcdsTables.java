@@ -44,7 +44,12 @@ final class TpcdsTables {
 
     /** Makes each table under {@code dataDir} (a Hadoop path) a temporary view of its name. */
     static void register(SparkSession session, String dataDir) {
-        for (String table : names()) {
+        register(session, dataDir, names());
+    }
+
+    /** Makes some tables temporary views. */
+    static void register(SparkSession session, String dataDir, List<String> tables) {
+        for (String table : tables) {
             Dataset<Row> rows = session.read().schema(schema(table)).parquet(path(dataDir, table));
             rows.createOrReplaceTempView(table);
         }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import io.verbena.guest.Guest;
 import io.verbena.guest.GuestResult;
 import io.verbena.guest.JavaCommand;
+import io.verbena.it.TpcdsData;
 import io.verbena.it.guest.SuiteReport.Result;
 import java.io.File;
 import java.nio.file.Path;
@@ -56,6 +57,7 @@ class GuestSuiteTest {
                 .as("test classes tagged %s that match %s", TAG, SELECTION)
                 .isNotEmpty();
 
+        TpcdsData.prepare();
         Path directory = Path.of("target", "guest", "suites");
         GuestResult run =
                 new Guest(directory).limit(LIMIT).run(SPARK + console(classes).script());

@@ -2,7 +2,9 @@ package org.apache.spark.shuffle.rdma;
 
 import io.verbena.arena.ArenaStatistics;
 import io.verbena.shuffle.metrics.ShuffleCounter;
+import io.verbena.transport.verbs.VerbsStatistics;
 import java.io.Serializable;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,8 @@ public final class ExecutorProbe {
         private static final long serialVersionUID = 1L;
         private final String executorId;
         private final long[] memory;
+        private final long[] verbs;
+        private final long registrations;
         private final Map<String, Long> counters = new HashMap<>();
 
         private State(String executorId, ExecutorRuntime runtime) {
@@ -36,6 +40,13 @@ public final class ExecutorProbe {
                 arena.peakLeasedBytes(),
                 arena.committedBytes()
             };
+            VerbsStatistics network = runtime.ways().verbs();
+            this.verbs = network == null
+                    ? null
+                    : new long[] {
+                        network.readBytes(), network.connects(), network.accepts(), network.connectionFailures()
+                    };
+            this.registrations = runtime.ways().registrar().statistics().registrations();
             for (ShuffleCounter counter : ShuffleCounter.values()) {
                 counters.put(counter.name(), runtime.counters().get(counter));
             }
@@ -72,6 +83,35 @@ public final class ExecutorProbe {
             return memory[5];
         }
 
+        /** Regions registered so far, with RDMA devices or, without one, in the books only. */
+        public long registrations() {
+            return registrations;
+        }
+
+        /** Whether the executor has an RDMA device; the methods named after verbs need one. */
+        public boolean hasVerbs() {
+            return verbs != null;
+        }
+
+        /** Bytes that RDMA Reads of this executor have brought, indexes included. */
+        public long verbsReadBytes() {
+            return verbs[0];
+        }
+
+        /** RDMA connections established as the reader. */
+        public long verbsConnects() {
+            return verbs[1];
+        }
+
+        /** RDMA connections established as the owner. */
+        public long verbsAccepts() {
+            return verbs[2];
+        }
+
+        public long verbsConnectionFailures() {
+            return verbs[3];
+        }
+
         public long counter(ShuffleCounter counter) {
             return counters.get(counter.name());
         }
@@ -79,8 +119,9 @@ public final class ExecutorProbe {
         @Override
         public String toString() {
             return "executor " + executorId + ": leases=" + leases() + ", leasedBytes=" + leasedBytes()
-                    + ", quarantinedBytes=" + quarantinedBytes() + ", peerLeases=" + peerLeases() + ", counters="
-                    + counters;
+                    + ", quarantinedBytes=" + quarantinedBytes() + ", peerLeases=" + peerLeases() + ", registrations="
+                    + registrations + ", verbs(readBytes, connects, accepts, connectionFailures)="
+                    + Arrays.toString(verbs) + ", counters=" + counters;
         }
     }
 
