@@ -36,9 +36,9 @@ import org.junit.jupiter.api.Timeout;
 @Tag("guest")
 @Timeout(1200)
 class VerbsSoakTest {
-    private static final int CYCLES = Integer.getInteger("verbena.soak.cycles", 400);
-    private static final int FAILURES = Integer.getInteger("verbena.soak.failures", 60);
-    private static final int WARM_UP = 40;
+    private static final int CYCLES = Integer.getInteger("verbena.soak.cycles", 200);
+    private static final int FAILURES = Integer.getInteger("verbena.soak.failures", 40);
+    private static final int WARM_UP = 20;
     private static final int BYTES = 4096;
     private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
