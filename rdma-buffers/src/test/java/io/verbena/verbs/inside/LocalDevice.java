@@ -30,7 +30,9 @@ final class LocalDevice {
     private static InetAddress find(String family, Predicate<InetAddress> suitable) throws IOException {
         List<InetAddress> addresses = NetworkInterface.networkInterfaces()
                 .flatMap(NetworkInterface::inetAddresses)
-                .filter(address -> !address.isLoopbackAddress())
+                // The kernel refuses a link-local address of an interface without a device; the transport leaves them
+                // out, too.
+                .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
                 .filter(suitable)
                 .toList();
         RdmaEventChannel channel = RdmaEventChannel.createEventChannel();
