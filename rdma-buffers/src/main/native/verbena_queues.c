@@ -168,23 +168,19 @@ NATIVE(void, requestNotify, jlong cq)
     check(env, "ibv_req_notify_cq", ibv_req_notify_cq(pointer(cq), 0));
 }
 
-NATIVE(jint, drainCqEvents, jlong channel)
+NATIVE(jint, takeCqEvents, jlong channel, jint max)
 {
-    struct ibv_comp_channel *events = pointer(channel);
     jint count = 0;
-    while (true) {
-        int ready = wait_readable(events->fd, 0);
+    while (count < max) {
         struct ibv_cq *cq = NULL;
         void *context = NULL;
-        if (ready == 0) {
-            return count;
-        }
-        if (ready < 0 || ibv.get_cq_event(events, &cq, &context) != 0) {
+        if (ibv.get_cq_event(pointer(channel), &cq, &context) != 0) {
             return count > 0 || errno == EAGAIN ? count : -errno;
         }
         ibv.ack_cq_events(cq, 1);
         count++;
     }
+    return count;
 }
 
 NATIVE(jint, compFd, jlong channel)

@@ -8,6 +8,7 @@
 set -e
 device() { [ "$1" = A ] && echo vethA || echo vethB; }
 peer() { [ "$1" = A ] && echo B || echo A; }
+receives_on() { [ "$1" = B ] && [ "$(nproc)" -gt 1 ] && echo 2 || echo 1; }
 address4() { [ "$1" = A ] && echo 10.1.0.1 || echo 10.1.0.2; }
 address6() { [ "$1" = A ] && echo fd01::1 || echo fd01::2; }
 
@@ -23,6 +24,11 @@ for host in A B; do
     # An address that is being checked for duplicates is no GID yet.
     echo 0 >/proc/sys/net/ipv6/conf/$device/accept_dad
     ip link set $device up
+    # What a host receives, its processor handles (bit mask). Otherwise each packet is queued on the processor that sent it, they
+    # overtake one another, and rxe asks for them again: a wire that reorders. With one processor both masks name it.
+    for queue in /sys/class/net/$device/queues/rx-* /sys/class/net/$cable/queues/rx-*; do
+        echo $(receives_on $host) >$queue/rps_cpus
+    done
 done
 for host in A B; do
     device=$(device $host)

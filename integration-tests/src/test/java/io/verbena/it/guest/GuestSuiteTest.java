@@ -126,6 +126,10 @@ class GuestSuiteTest {
         List<String> jvmOptions = new ArrayList<>(List.of(opens.split(" ", -1)));
         jvmOptions.addAll(List.of(
                 "-Xmx1g", "-Djunit.jupiter.execution.timeout.threaddump.enabled=true", "-Dspark.jvm.opens=" + opens));
+        // How much to run, for instance -Dverbena.soak.cycles.
+        System.getProperties().stringPropertyNames().stream()
+                .filter(name -> name.startsWith("verbena."))
+                .forEach(name -> jvmOptions.add("-D" + name + "=" + System.getProperty(name)));
         return new JavaCommand(jvmOptions, "org.junit.platform.console.ConsoleLauncher", arguments);
     }
 }

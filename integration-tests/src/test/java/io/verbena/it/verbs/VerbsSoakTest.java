@@ -31,7 +31,8 @@ import org.junit.jupiter.api.Timeout;
 /**
  * What many connections, failures and reads leave behind, over real verbs between the guest's two hosts.
  *
- * <p>{@code -Dverbena.soak.cycles=10000 -Dverbena.soak.failures=1000} is the full run; an emulated machine takes long for it.
+ * <p>{@code -Dverbena.soak.cycles=10000 -Dverbena.soak.failures=1000} is the full run, of several minutes; with
+ * {@code -Dtest=GuestSuiteTest -Dverbena.guest.tests=.*VerbsSoakTest} nothing else runs in the guest.
  */
 @Tag("guest")
 @Timeout(1200)

@@ -340,10 +340,12 @@ public final class VerbsNative {
     public static native void requestNotify(long cq) throws IOException;
 
     /**
-     * Takes and acknowledges the events of a completion channel. Returns how many, or a negative errno value if the first could
-     * not be taken.
+     * Takes and acknowledges up to {@code max} events of a completion channel that {@link #compFd} has made non-blocking. Returns
+     * how many, or a negative errno value if the first could not be taken.
+     *
+     * @param max a CQ makes one event each time it is armed; not asking for more spares the call that finds none
      */
-    public static native int drainCqEvents(long channel);
+    public static native int takeCqEvents(long channel, int max);
 
     /** Returns the descriptor of a completion channel, made non-blocking. */
     public static native int compFd(long channel) throws IOException;

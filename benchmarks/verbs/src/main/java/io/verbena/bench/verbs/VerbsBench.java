@@ -48,6 +48,9 @@ final class VerbsBench {
 
     /** Compares MRs of 64 KiB, a block each, with MRs of 64 MiB: time of the first divided by that of the second. */
     void compareRegistrations(String metric, Registrar registrar) throws IOException, InterruptedException {
+        // Memory is made, compilers and caches settle.
+        registrar.register(BLOCK_REGION_BYTES);
+        registrar.register(SEGMENT_BYTES);
         List<Double> ratios = Pairs.ratios(
                 pairs,
                 () -> shown(

@@ -152,12 +152,6 @@ final class Leases {
         action.run();
     }
 
-    boolean isEmpty() {
-        synchronized (link) {
-            return holds.isEmpty();
-        }
-    }
-
     /** Sends what may be sent; the caller holds the link's lock. */
     void pumpMessages() {
         synchronized (link) {

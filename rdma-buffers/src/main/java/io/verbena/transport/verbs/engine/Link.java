@@ -82,10 +82,6 @@ abstract class Link implements CmHandler {
         return device;
     }
 
-    long id() {
-        return id;
-    }
-
     boolean isOpen() {
         return open;
     }

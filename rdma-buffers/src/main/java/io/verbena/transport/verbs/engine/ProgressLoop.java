@@ -6,6 +6,8 @@ import io.verbena.transport.ReadRequest;
 import io.verbena.transport.TransportException;
 import io.verbena.verbs.bound.VerbsNative;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +42,8 @@ final class ProgressLoop {
     private boolean armed;
     private long[] armedQueues = {};
     private boolean failing;
+    private boolean takingCompletions;
+    private final List<ReaderLink> deferred = new ArrayList<>();
 
     ProgressLoop(Device device, int completionFd, long spinNs) {
         this.device = device;
@@ -180,7 +184,7 @@ final class ProgressLoop {
         }
         if ((ready & 1) != 0) {
             armed = false;
-            int events = VerbsNative.drainCqEvents(device.completionChannel());
+            int events = VerbsNative.takeCqEvents(device.completionChannel(), armedQueues.length);
             if (events < 0) {
                 // A device that is gone makes its channel readable for ever.
                 fds[0] = -1;
@@ -189,8 +193,31 @@ final class ProgressLoop {
         }
     }
 
+    /** Whether the caller is called for a completion: what it wants to post can wait for {@link #postLater}. */
+    boolean isTakingCompletions() {
+        return Thread.currentThread() == thread && takingCompletions;
+    }
+
+    /** Calls {@link ReaderLink#post} when the completions at hand are taken. */
+    void postLater(ReaderLink link) {
+        deferred.add(link);
+    }
+
     /** Polls until the queues are empty; returns whether there was anything. */
     boolean drain() {
+        takingCompletions = true;
+        try {
+            return takeCompletions();
+        } finally {
+            takingCompletions = false;
+            for (int i = 0; i < deferred.size(); i++) {
+                deferred.get(i).post();
+            }
+            deferred.clear();
+        }
+    }
+
+    private boolean takeCompletions() {
         boolean any = false;
         for (long queue : device.completionQueues().handles()) {
             int count;

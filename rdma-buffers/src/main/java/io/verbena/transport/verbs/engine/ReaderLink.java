@@ -20,7 +20,7 @@ import java.util.List;
  * of the posted reads are on the wire is the device's business, within the depth that both sides agreed on.
  */
 final class ReaderLink extends Link {
-    /** Work requests of one doorbell. */
+    /** Work requests of one doorbell at most. */
     private static final int CHAIN = 64;
 
     private final InetSocketAddress remote;
@@ -39,9 +39,11 @@ final class ReaderLink extends Link {
     @GuardedBy("this")
     private final Deque<ReadState> spare = new ArrayDeque<>();
 
-    /** No request's deadline is earlier; may be too early. */
-    @GuardedBy("this")
-    private long earliestDeadlineNs = NEVER;
+    /** No request's deadline is earlier; may be too early. Written under the lock. */
+    private volatile long earliestDeadlineNs = NEVER;
+
+    /** Progress thread only: whether {@link #post} will be called. */
+    private boolean deferred;
 
     /** Progress thread only. */
     private final List<ReadState> finished = new ArrayList<>();
@@ -85,7 +87,7 @@ final class ReaderLink extends Link {
                 }
                 queued.add(read);
                 noteDeadline(read);
-                pump();
+                postOrDefer();
             }
         }
         if (refused != null) {
@@ -121,6 +123,26 @@ final class ReaderLink extends Link {
             }
         }
         return null;
+    }
+
+    /**
+     * Posts now, or, on the progress thread while it takes completions, when it has taken them all: what the listeners of a few
+     * finished requests ask for goes out in one chain.
+     */
+    @GuardedBy("this")
+    private void postOrDefer() {
+        if (!device().progress().isTakingCompletions()) {
+            pump();
+        } else if (!deferred) {
+            deferred = true;
+            device().progress().postLater(this);
+        }
+    }
+
+    /** Progress thread: posts what was deferred. */
+    synchronized void post() {
+        deferred = false;
+        pump();
     }
 
     /** Posts as much as the bounds allow. */
@@ -184,7 +206,7 @@ final class ReaderLink extends Link {
                 unlist(finished.get(i));
             }
             leases.pumpMessages();
-            pump();
+            postOrDefer();
         }
         for (int i = 0; i < finished.size(); i++) {
             finish(finished.get(i), null);
@@ -281,14 +303,13 @@ final class ReaderLink extends Link {
     }
 
     @Override
-    synchronized long nextDeadlineNs() {
+    long nextDeadlineNs() {
         return earliestDeadlineNs;
     }
 
-    /** Fails what has not been posted, and later requests, with CLOSED; true if nothing is posted. */
-    boolean failQueued(TransportException why) {
+    /** Fails what has not been posted. */
+    void failQueued(TransportException why) {
         List<ReadState> failed = new ArrayList<>();
-        boolean idle;
         synchronized (this) {
             queued.removeIf(read -> {
                 boolean remove = read.position < 0;
@@ -297,12 +318,10 @@ final class ReaderLink extends Link {
                 }
                 return remove;
             });
-            idle = posted.isEmpty();
         }
         if (!failed.isEmpty()) {
             device().progress().execute(() -> failed.forEach(read -> finish(read, why)));
         }
-        return idle;
     }
 
     @Override

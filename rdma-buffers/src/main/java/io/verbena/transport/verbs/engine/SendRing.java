@@ -14,6 +14,12 @@ import java.util.List;
  * <p>Threads: guarded by the connection's lock. Ownership: frees its memory in {@link #close}, after the QP is destroyed.
  */
 final class SendRing implements AutoCloseable {
+    /**
+     * After as many bytes a read is signalled even in the middle of a chain, so that a chain as long as the bound of bytes in flight
+     * is replaced piece by piece and not when all of it is done. Over Soft-RoCE 64 KiB and 1 MiB are equally fast.
+     */
+    static final int SIGNAL_BYTES = 256 << 10;
+
     private static final int SLOT_BYTES = VerbsNative.SEND_WR_BYTES + VerbsNative.SGE_BYTES;
 
     private final int connection;
@@ -26,6 +32,7 @@ final class SendRing implements AutoCloseable {
     private long tail;
     private long chainStart;
     private long bytesInFlight;
+    private long unsignalledBytes;
 
     /** @param capacity work requests in flight at most */
     SendRing(int connection, int capacity) {
@@ -62,6 +69,10 @@ final class SendRing implements AutoCloseable {
         WorkRequests.sge(sge, localAddress, length, lkey);
         WorkRequests.read(wr, WorkId.send(connection, head), sge, remoteAddress, rkey);
         bytesInFlight += length;
+        unsignalledBytes += length;
+        if (unsignalledBytes >= SIGNAL_BYTES) {
+            signal(wr);
+        }
         append(wr);
     }
 
@@ -83,6 +94,11 @@ final class SendRing implements AutoCloseable {
         return wr(head);
     }
 
+    private void signal(long wr) {
+        WorkRequests.signal(wr);
+        unsignalledBytes = 0;
+    }
+
     private void append(long wr) {
         if (head > chainStart) {
             WorkRequests.link(wr(head - 1), wr);
@@ -96,7 +112,7 @@ final class SendRing implements AutoCloseable {
 
     /** Ends the chain: its last work request is signalled. Returns the address of the first; the next chain begins. */
     long seal() {
-        WorkRequests.signal(wr(head - 1));
+        signal(wr(head - 1));
         long first = wr(chainStart);
         chainStart = head;
         return first;

@@ -68,11 +68,10 @@ final class VerbsRegistrar implements Registrar {
             }
         }
         synchronized (this) {
-            IbvMr[][] table = regions;
+            int length = batch.stream().mapToInt(Segment::id).max().orElse(-1) + 1;
+            IbvMr[][] table = Arrays.copyOf(regions, Math.max(regions.length, length));
             for (int i = 0; i < batch.size(); i++) {
-                int id = batch.get(i).id();
-                table = Arrays.copyOf(table, Math.max(table.length, id + 1));
-                table[id] = made.get(i);
+                table[batch.get(i).id()] = made.get(i);
             }
             regions = table;
             registrationTimeNs += System.nanoTime() - startNs;

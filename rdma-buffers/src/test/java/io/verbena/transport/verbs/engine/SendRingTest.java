@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.verbena.memory.OffHeap;
+import io.verbena.verbs.bound.VerbsNative;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -44,6 +45,22 @@ class SendRingTest {
             assertThat(ring.complete(last, finished)).isZero();
             assertThat(ring.inFlight()).isZero();
         }
+    }
+
+    @Test
+    void shouldSignalReadsWithinAChainEverySoManyBytesAndTheLast() {
+        List<Integer> signalled = new ArrayList<>();
+        for (int i = 0; i < CAPACITY; i++) {
+            ring.addRead(null, 0, 1, 1000, SendRing.SIGNAL_BYTES / 2, 7);
+        }
+        long wr = ring.seal();
+        for (int i = 0; wr != 0; i++) {
+            if (OffHeap.getInt(wr + VerbsNative.SEND_WR_FLAGS) != 0) {
+                signalled.add(i);
+            }
+            wr = OffHeap.getLong(wr + VerbsNative.SEND_WR_NEXT);
+        }
+        assertThat(signalled).containsExactly(1, 3, 4);
     }
 
     @Test
