@@ -114,8 +114,9 @@ final class ProgressLoop {
     private void round() throws IOException {
         boolean ran = inbox.run();
         boolean worked = drain() || ran;
+        // The clock is a system call on some virtual machines: read once.
         long now = System.nanoTime();
-        if (now - nextTickNs >= 0 || isPast(now)) {
+        if (now - wakeAt() >= 0) {
             nextTickNs = now + TICK_NS;
             for (Link link : device.links().slots()) {
                 if (link != null) {
@@ -124,13 +125,14 @@ final class ProgressLoop {
             }
         }
         if (!worked && !spin(now)) {
-            sleep();
+            sleep(now);
         }
     }
 
-    private boolean isPast(long now) {
+    /** When links must be looked at. */
+    private long wakeAt() {
         long deadline = earliestDeadline();
-        return deadline != Link.NEVER && now - deadline > 0;
+        return deadline != Link.NEVER && deadline - nextTickNs < 0 ? deadline : nextTickNs;
     }
 
     private long earliestDeadline() {
@@ -145,7 +147,7 @@ final class ProgressLoop {
     }
 
     private boolean spin(long startNs) {
-        while (System.nanoTime() - startNs < spinNs) {
+        while (spinNs > 0 && System.nanoTime() - startNs < spinNs) {
             if (drain()) {
                 return true;
             }
@@ -154,7 +156,7 @@ final class ProgressLoop {
         return false;
     }
 
-    private void sleep() throws IOException {
+    private void sleep(long now) throws IOException {
         long[] queues = device.completionQueues().handles();
         if (!armed || queues != armedQueues) {
             for (long queue : queues) {
@@ -172,9 +174,7 @@ final class ProgressLoop {
         }
         int ready = 0;
         try {
-            long now = System.nanoTime();
-            long deadline = earliestDeadline();
-            long until = deadline != Link.NEVER && deadline - nextTickNs < 0 ? deadline : nextTickNs;
+            long until = wakeAt();
             wakesNs = until;
             int timeoutMs = (int) Math.max(1, TimeUnit.NANOSECONDS.toMillis(until - now) + 1);
             ready = VerbsNative.pollFds(fds, fds.length, device.links().isEmpty() ? -1 : timeoutMs);
