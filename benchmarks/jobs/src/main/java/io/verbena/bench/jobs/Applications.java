@@ -75,8 +75,9 @@ final class Applications implements JobsBench.Runner, Closeable {
         settings.put("spark.app.name", "verbena-bench-" + name);
         settings.put("spark.driver.memory", "1g");
         settings.put("spark.executor.memory", "1g");
-        // Less background work than G1's, which would fall on whatever runs meanwhile.
-        settings.put("spark.executor.extraJavaOptions", "-XX:+UseParallelGC");
+        // Less background work than G1's, which would fall on whatever runs meanwhile; and compilers' threads stay, so
+        // that their time can be read.
+        settings.put("spark.executor.extraJavaOptions", "-XX:+UseParallelGC -XX:-UseDynamicNumberOfCompilerThreads");
         settings.put("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
         settings.put("spark.kryo.classesToRegister", Records.Event.class.getName());
         // The number of tasks and the plan must not depend on what a shuffle reports.

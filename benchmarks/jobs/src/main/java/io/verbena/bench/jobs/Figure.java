@@ -12,6 +12,8 @@ enum Figure {
     USER_CPU("userCpuSeconds"),
     /** The part of it in the kernel. */
     SYSTEM_CPU("systemCpuSeconds"),
+    /** The part of it that compiled bytecode: where it is large, the JVMs were not warm. */
+    COMPILER_CPU("compilerCpuSeconds"),
     /** Collections, in elapsed time, as tasks saw them. */
     GC("gcSeconds"),
     /** How long tasks waited for blocks. */

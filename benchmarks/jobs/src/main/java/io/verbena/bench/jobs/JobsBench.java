@@ -2,6 +2,7 @@ package io.verbena.bench.jobs;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -13,6 +14,9 @@ import java.util.function.Consumer;
  * what else the machine does falls on all modes. Not thread safe.
  */
 final class JobsBench {
+    /** JVMs count as warm when compilers take no more than this of a round's CPU time. */
+    private static final double WARM_SHARE = 0.1;
+
     private final Runner runner;
     private final int warmups;
     private final int runs;
@@ -27,8 +31,8 @@ final class JobsBench {
     }
 
     /**
-     * @param warmups rounds that are not counted
-     * @param runs rounds that are
+     * @param warmups the most rounds before those that are counted; fewer where the JVMs are warm sooner
+     * @param runs rounds that are counted
      * @param progress is told of single runs
      */
     JobsBench(Runner runner, int warmups, int runs, Consumer<String> progress) {
@@ -54,29 +58,48 @@ final class JobsBench {
     }
 
     private WorkloadResult measure(Workload workload, List<Mode> modes) throws IOException {
+        // In an application that is new for every run nothing can be warmed up.
+        boolean warm = workload.isFresh();
+        for (int i = 0; i < warmups && !warm; i++) {
+            warm = isWarm(round(workload, modes, i, "warm-up " + (i + 1)).values());
+        }
         Map<Mode, List<JobRun>> counted = new LinkedHashMap<>();
         modes.forEach(mode -> counted.put(mode, new ArrayList<>()));
-        // In an application that is new for every run nothing stays warm.
-        int uncounted = workload.isFresh() ? 0 : warmups;
-        for (int round = -uncounted; round < runs; round++) {
-            for (int turn = 0; turn < modes.size(); turn++) {
-                Mode mode = modes.get(Math.floorMod(round, 2) == 0 ? turn : modes.size() - 1 - turn);
-                JobRun run = runner.run(workload, mode);
-                if (round >= 0) {
-                    counted.get(mode).add(run);
-                }
-                progress.accept(String.format(
-                        Locale.ROOT,
-                        "%s %s %s: wall %.2f s, executor CPU %.2f s (user %.2f), task CPU %.2f s",
-                        workload,
-                        mode,
-                        round < 0 ? "warm-up" : "run " + (round + 1),
-                        run.figures().get(Figure.WALL),
-                        run.figures().get(Figure.EXECUTOR_CPU),
-                        run.figures().get(Figure.USER_CPU),
-                        run.figures().get(Figure.TASK_CPU)));
-            }
+        for (int i = 0; i < runs; i++) {
+            round(workload, modes, i, "run " + (i + 1))
+                    .forEach((mode, run) -> counted.get(mode).add(run));
         }
         return new WorkloadResult(workload, counted);
+    }
+
+    private static boolean isWarm(Collection<JobRun> round) {
+        double compilers = 0;
+        double all = 0;
+        for (JobRun run : round) {
+            compilers += run.figures().get(Figure.COMPILER_CPU);
+            all += run.figures().get(Figure.EXECUTOR_CPU);
+        }
+        return compilers <= WARM_SHARE * all;
+    }
+
+    private Map<Mode, JobRun> round(Workload workload, List<Mode> modes, int number, String title) throws IOException {
+        Map<Mode, JobRun> round = new LinkedHashMap<>();
+        for (int turn = 0; turn < modes.size(); turn++) {
+            Mode mode = modes.get(number % 2 == 0 ? turn : modes.size() - 1 - turn);
+            JobRun run = runner.run(workload, mode);
+            round.put(mode, run);
+            progress.accept(String.format(
+                    Locale.ROOT,
+                    "%s %s %s: wall %.2f s, executor CPU %.2f s (user %.2f, compilers %.2f), task CPU %.2f s",
+                    workload,
+                    mode,
+                    title,
+                    run.figures().get(Figure.WALL),
+                    run.figures().get(Figure.EXECUTOR_CPU),
+                    run.figures().get(Figure.USER_CPU),
+                    run.figures().get(Figure.COMPILER_CPU),
+                    run.figures().get(Figure.TASK_CPU)));
+        }
+        return round;
     }
 }

@@ -49,8 +49,9 @@ public final class JobsCommand implements Callable<Integer> {
     @Option(
             names = "--warmups",
             paramLabel = "N",
-            defaultValue = "2",
-            description = "runs of each mode before those (default: ${DEFAULT-VALUE})")
+            defaultValue = "10",
+            description = "most runs of each mode before those, fewer when the JVMs are warm sooner"
+                    + " (default: ${DEFAULT-VALUE})")
     private int warmups;
 
     @Option(

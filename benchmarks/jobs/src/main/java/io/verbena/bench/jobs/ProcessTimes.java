@@ -1,18 +1,21 @@
 package io.verbena.bench.jobs;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 
 /**
- * CPU time of processes, all threads. The kernel splits it by sampling, so the parts of a short time are rough; the sum is not.
+ * CPU time of JVMs, all threads. The kernel splits it by sampling, so the parts of a short time are rough; the sum is not.
  *
  * @param processes how many were added up
  * @param userSeconds outside the kernel
  * @param systemSeconds in the kernel
+ * @param compilerSeconds of both, the part of the threads that compile bytecode
  */
-record ProcessTimes(int processes, double userSeconds, double systemSeconds) {
+record ProcessTimes(int processes, double userSeconds, double systemSeconds, double compilerSeconds) {
     /** USER_HZ, which is 100 on x86-64 and arm64 whatever the kernel's own frequency is: proc(5), sysconf(3). */
     private static final double TICKS_PER_SECOND = 100;
 
@@ -25,26 +28,57 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds) {
     static ProcessTimes ofDescendants() throws IOException {
         List<Long> ids =
                 ProcessHandle.current().descendants().map(ProcessHandle::pid).toList();
-        ProcessTimes sum = new ProcessTimes(0, 0, 0);
+        double user = 0;
+        double system = 0;
+        double compiler = 0;
         for (long id : ids) {
-            sum = sum.plus(parse(Files.readString(Path.of("/proc", Long.toString(id), "stat"))));
+            Path process = Path.of("/proc", Long.toString(id));
+            String stat = Files.readString(process.resolve("stat"));
+            user += userSeconds(stat);
+            system += systemSeconds(stat);
+            compiler += compilerSeconds(process.resolve("task"));
         }
-        return sum;
+        return new ProcessTimes(ids.size(), user, system, compiler);
     }
 
-    /** Reads a line of {@code /proc/<pid>/stat}. */
-    static ProcessTimes parse(String stat) {
+    private static double compilerSeconds(Path threads) throws IOException {
+        double seconds = 0;
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(threads)) {
+            for (Path thread : entries) {
+                try {
+                    String stat = Files.readString(thread.resolve("stat"));
+                    if (isCompiler(stat)) {
+                        seconds += userSeconds(stat) + systemSeconds(stat);
+                    }
+                } catch (NoSuchFileException e) {
+                    // The thread has ended; compilers' threads do not.
+                    continue;
+                }
+            }
+        }
+        return seconds;
+    }
+
+    /** Whether a line of {@code /proc/<pid>/task/<id>/stat} has the name of a thread that compiles. */
+    static boolean isCompiler(String stat) {
+        return stat.startsWith("C1 Compiler", stat.indexOf('(') + 1)
+                || stat.startsWith("C2 Compiler", stat.indexOf('(') + 1);
+    }
+
+    /** Reads the user time from a line of {@code /proc/<pid>/stat}. */
+    static double userSeconds(String stat) {
+        return seconds(stat, USER_FIELD);
+    }
+
+    /** Reads the system time from a line of {@code /proc/<pid>/stat}. */
+    static double systemSeconds(String stat) {
+        return seconds(stat, SYSTEM_FIELD);
+    }
+
+    private static double seconds(String stat, int field) {
         // The name in parentheses may hold blanks and parentheses.
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-        return new ProcessTimes(
-                1,
-                Long.parseLong(fields[USER_FIELD]) / TICKS_PER_SECOND,
-                Long.parseLong(fields[SYSTEM_FIELD]) / TICKS_PER_SECOND);
-    }
-
-    private ProcessTimes plus(ProcessTimes other) {
-        return new ProcessTimes(
-                processes + other.processes, userSeconds + other.userSeconds, systemSeconds + other.systemSeconds);
+        return Long.parseLong(fields[field]) / TICKS_PER_SECOND;
     }
 
     /**
@@ -57,6 +91,10 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds) {
             throw new IllegalStateException("executors came or went during the run: before=" + before.processes
                     + ", after=" + processes + "; see the executors' logs");
         }
-        return new ProcessTimes(processes, userSeconds - before.userSeconds, systemSeconds - before.systemSeconds);
+        return new ProcessTimes(
+                processes,
+                userSeconds - before.userSeconds,
+                systemSeconds - before.systemSeconds,
+                compilerSeconds - before.compilerSeconds);
     }
 }

@@ -19,13 +19,14 @@ final class TableReport {
         lines.add(result.workload() + ", " + result.count() + " runs, medians [min .. max], seconds and MB");
         lines.add(String.format(
                 Locale.ROOT,
-                "%-14s %21s %21s %21s %21s %6s %6s %6s %8s %10s  %s",
+                "%-14s %21s %21s %21s %21s %6s %6s %6s %6s %8s %10s  %s",
                 "mode",
                 "wall",
                 "executor CPU",
                 "user CPU",
                 "task CPU",
                 "sys",
+                "JIT",
                 "GC",
                 "wait",
                 "written",
@@ -50,13 +51,14 @@ final class TableReport {
     private static String row(WorkloadResult result, Mode mode) {
         return String.format(
                 Locale.ROOT,
-                "%-14s %21s %21s %21s %21s %6.2f %6.2f %6.2f %8.1f %10.1f  %s",
+                "%-14s %21s %21s %21s %21s %6.2f %6.2f %6.2f %6.2f %8.1f %10.1f  %s",
                 mode,
                 spread(result.median(mode, Figure.WALL)),
                 spread(result.median(mode, Figure.EXECUTOR_CPU)),
                 spread(result.median(mode, Figure.USER_CPU)),
                 spread(result.median(mode, Figure.TASK_CPU)),
                 result.median(mode, Figure.SYSTEM_CPU).middle(),
+                result.median(mode, Figure.COMPILER_CPU).middle(),
                 result.median(mode, Figure.GC).middle(),
                 result.median(mode, Figure.FETCH_WAIT).middle(),
                 result.median(mode, Figure.WRITTEN).middle() / MB,
