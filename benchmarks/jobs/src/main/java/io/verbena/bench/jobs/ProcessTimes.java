@@ -52,7 +52,6 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds, dou
                     }
                 } catch (NoSuchFileException e) {
                     // The thread has ended; compilers' threads do not.
-                    continue;
                 }
             }
         }
