@@ -6,14 +6,19 @@ enum Figure {
     WALL("wallSeconds"),
     /** CPU time of the threads of tasks (Spark's executorCpuTime): without Netty, collectors and compilers. */
     TASK_CPU("taskCpuSeconds"),
-    /** CPU time of the executors' processes with all their threads, while the job ran. */
+    /**
+     * CPU time of the executors' processes with all their threads but those that compile bytecode, while the job ran. Compilers are
+     * left out because they fall silent in executors that live longer than a benchmark's.
+     */
     EXECUTOR_CPU("executorCpuSeconds"),
     /** The part of it outside the kernel: the figure that says most about other machines. */
     USER_CPU("userCpuSeconds"),
     /** The part of it in the kernel. */
     SYSTEM_CPU("systemCpuSeconds"),
-    /** The part of it that compiled bytecode: where it is large, the JVMs were not warm. */
+    /** CPU time of the executors' threads that compile bytecode: where it is large, the JVMs were not warm. */
     COMPILER_CPU("compilerCpuSeconds"),
+    /** Both together: all that the executors' processes took. */
+    PROCESS_CPU("processCpuSeconds"),
     /** Collections, in elapsed time, as tasks saw them. */
     GC("gcSeconds"),
     /** How long tasks waited for blocks. */

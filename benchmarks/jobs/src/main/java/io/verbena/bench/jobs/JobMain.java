@@ -71,6 +71,7 @@ final class JobMain implements DriverServer.Service {
         figures.put(Figure.USER_CPU, times.userSeconds());
         figures.put(Figure.SYSTEM_CPU, times.systemSeconds());
         figures.put(Figure.COMPILER_CPU, times.compilerSeconds());
+        figures.put(Figure.PROCESS_CPU, times.userSeconds() + times.systemSeconds() + times.compilerSeconds());
         figures.put(Figure.GC, totals.gcMs() * MS);
         figures.put(Figure.FETCH_WAIT, totals.fetchWaitMs() * MS);
         figures.put(Figure.WRITTEN, (double) totals.bytesWritten());

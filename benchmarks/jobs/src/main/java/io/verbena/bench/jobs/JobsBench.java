@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  */
 final class JobsBench {
     /** JVMs count as warm when compilers take no more than this of a round's CPU time. */
-    private static final double WARM_SHARE = 0.1;
+    private static final double WARM_SHARE = 0.15;
 
     private final Runner runner;
     private final int warmups;
@@ -73,13 +73,11 @@ final class JobsBench {
     }
 
     private static boolean isWarm(Collection<JobRun> round) {
-        double compilers = 0;
-        double all = 0;
-        for (JobRun run : round) {
-            compilers += run.figures().get(Figure.COMPILER_CPU);
-            all += run.figures().get(Figure.EXECUTOR_CPU);
-        }
-        return compilers <= WARM_SHARE * all;
+        return sum(round, Figure.COMPILER_CPU) <= WARM_SHARE * sum(round, Figure.PROCESS_CPU);
+    }
+
+    private static double sum(Collection<JobRun> round, Figure figure) {
+        return round.stream().mapToDouble(run -> run.figures().get(figure)).sum();
     }
 
     private Map<Mode, JobRun> round(Workload workload, List<Mode> modes, int number, String title) throws IOException {
@@ -90,15 +88,15 @@ final class JobsBench {
             round.put(mode, run);
             progress.accept(String.format(
                     Locale.ROOT,
-                    "%s %s %s: wall %.2f s, executor CPU %.2f s (user %.2f, compilers %.2f), task CPU %.2f s",
+                    "%s %s %s: wall %.2f s, executor CPU %.2f s (user %.2f), task CPU %.2f s, compilers %.2f s",
                     workload,
                     mode,
                     title,
                     run.figures().get(Figure.WALL),
                     run.figures().get(Figure.EXECUTOR_CPU),
                     run.figures().get(Figure.USER_CPU),
-                    run.figures().get(Figure.COMPILER_CPU),
-                    run.figures().get(Figure.TASK_CPU)));
+                    run.figures().get(Figure.TASK_CPU),
+                    run.figures().get(Figure.COMPILER_CPU)));
         }
         return round;
     }

@@ -56,6 +56,7 @@ final class JsonReport {
             put(line, "taskCpuRatio", result.ratio(spark, ours, Figure.TASK_CPU));
             put(line, "executorCpuRatio", result.ratio(spark, ours, Figure.EXECUTOR_CPU));
             put(line, "userCpuRatio", result.ratio(spark, ours, Figure.USER_CPU));
+            put(line, "processCpuRatio", result.ratio(spark, ours, Figure.PROCESS_CPU));
             lines.add(line.put("runs", result.count()).toString());
         }
     }
@@ -67,12 +68,14 @@ final class JsonReport {
                 .put("workload", result.workload().label());
     }
 
-    /** A ratio that could not be had is {@code null}. */
+    /** Whole numbers are exact; a ratio that could not be had is {@code null}. */
     private static void put(ObjectNode line, String name, double value) {
-        if (Double.isFinite(value)) {
-            line.put(name, new BigDecimal(value).round(DIGITS));
-        } else {
+        if (!Double.isFinite(value)) {
             line.putNull(name);
+        } else if (value == Math.rint(value)) {
+            line.put(name, (long) value);
+        } else {
+            line.put(name, new BigDecimal(value).round(DIGITS));
         }
     }
 }

@@ -5,15 +5,16 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
  * CPU time of JVMs, all threads. The kernel splits it by sampling, so the parts of a short time are rough; the sum is not.
  *
  * @param processes how many were added up
- * @param userSeconds outside the kernel
- * @param systemSeconds in the kernel
- * @param compilerSeconds of both, the part of the threads that compile bytecode
+ * @param userSeconds outside the kernel, without compilers
+ * @param systemSeconds in the kernel, without compilers
+ * @param compilerSeconds of the threads that compile bytecode, inside the kernel and outside
  */
 record ProcessTimes(int processes, double userSeconds, double systemSeconds, double compilerSeconds) {
     /** USER_HZ, which is 100 on x86-64 and arm64 whatever the kernel's own frequency is: proc(5), sysconf(3). */
@@ -30,32 +31,36 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds, dou
                 ProcessHandle.current().descendants().map(ProcessHandle::pid).toList();
         double user = 0;
         double system = 0;
-        double compiler = 0;
+        double compilers = 0;
         for (long id : ids) {
             Path process = Path.of("/proc", Long.toString(id));
-            String stat = Files.readString(process.resolve("stat"));
-            user += userSeconds(stat);
-            system += systemSeconds(stat);
-            compiler += compilerSeconds(process.resolve("task"));
+            for (String thread : compilers(process.resolve("task"))) {
+                user -= userSeconds(thread);
+                system -= systemSeconds(thread);
+                compilers += userSeconds(thread) + systemSeconds(thread);
+            }
+            String all = Files.readString(process.resolve("stat"));
+            user += userSeconds(all);
+            system += systemSeconds(all);
         }
-        return new ProcessTimes(ids.size(), user, system, compiler);
+        return new ProcessTimes(ids.size(), user, system, compilers);
     }
 
-    private static double compilerSeconds(Path threads) throws IOException {
-        double seconds = 0;
+    private static List<String> compilers(Path threads) throws IOException {
+        List<String> lines = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(threads)) {
             for (Path thread : entries) {
                 try {
-                    String stat = Files.readString(thread.resolve("stat"));
-                    if (isCompiler(stat)) {
-                        seconds += userSeconds(stat) + systemSeconds(stat);
+                    String line = Files.readString(thread.resolve("stat"));
+                    if (isCompiler(line)) {
+                        lines.add(line);
                     }
                 } catch (NoSuchFileException e) {
                     // The thread has ended; compilers' threads do not.
                 }
             }
         }
-        return seconds;
+        return lines;
     }
 
     /** Whether a line of {@code /proc/<pid>/task/<id>/stat} has the name of a thread that compiles. */
