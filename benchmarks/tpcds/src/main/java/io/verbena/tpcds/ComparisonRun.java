@@ -1,8 +1,8 @@
 package io.verbena.tpcds;
 
+import io.verbena.bench.driver.DriverProcess.RequestFailedException;
 import io.verbena.tpcds.Comparison.Outcome;
-import io.verbena.tpcds.DriverProcess.FullReply;
-import io.verbena.tpcds.DriverProcess.QueryFailedException;
+import io.verbena.tpcds.QueryDriver.FullReply;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,7 +24,7 @@ public final class ComparisonRun {
     private final Listener listener;
     private final Path rowsDir;
     private final Path scratch;
-    private final Map<Side, DriverProcess> drivers = new EnumMap<>(Side.class);
+    private final Map<Side, QueryDriver> drivers = new EnumMap<>(Side.class);
 
     /** Is told how far the run is. All calls come from the thread that runs the comparison. */
     public interface Listener {
@@ -81,8 +81,8 @@ public final class ComparisonRun {
         listener.progress("data: scale=" + options.scale() + ", folder=" + options.dataDir());
         // Generating may well take longer than any query: a day is only there so that no wait is endless.
         int timeoutMs = (int) TimeUnit.DAYS.toMillis(1);
-        try (DriverProcess generator =
-                DriverProcess.start("generator", SparkSettings.forGenerator(scratch), logDir(), timeoutMs)) {
+        try (QueryDriver generator =
+                QueryDriver.start("generator", SparkSettings.forGenerator(scratch), logDir(), timeoutMs)) {
             boolean written = generator.generate(
                     options.scale(), options.dataDir(), table -> listener.progress("data: wrote table " + table));
             listener.progress(written ? "data: generated" : "data: already there");
@@ -93,15 +93,15 @@ public final class ComparisonRun {
         return options.out().resolve("logs");
     }
 
-    private DriverProcess driver(Side side) throws IOException {
-        DriverProcess running = drivers.get(side);
+    private QueryDriver driver(Side side) throws IOException {
+        QueryDriver running = drivers.get(side);
         if (running != null) {
             return running;
         }
         listener.progress("starting Spark: side=" + side.label() + ", master=" + options.master());
         Path sideScratch = scratch.resolve(side.label());
-        DriverProcess started =
-                DriverProcess.start(side.label(), SparkSettings.forSide(options, side, sideScratch), logDir(), (int)
+        QueryDriver started =
+                QueryDriver.start(side.label(), SparkSettings.forSide(options, side, sideScratch), logDir(), (int)
                         TimeUnit.SECONDS.toMillis(options.timeoutS()));
         drivers.put(side, started);
         started.open(options.dataDir());
@@ -186,7 +186,7 @@ public final class ComparisonRun {
     private void attempt(Side side, List<String> failures, IoAction action) {
         try {
             action.run();
-        } catch (QueryFailedException e) {
+        } catch (RequestFailedException e) {
             failures.add(side.label() + " failed: " + e.getMessage());
         } catch (IOException e) {
             discard(side);
@@ -211,7 +211,7 @@ public final class ComparisonRun {
             Path file = rowsFile(query, adaptive, side.label() + ".full");
             FullReply full = driver(side).runFull(query, adaptive, file);
             return new TieRules(full.rows(), full.keyCount(), full.limit());
-        } catch (QueryFailedException e) {
+        } catch (RequestFailedException e) {
             throw e;
         } catch (IOException e) {
             discard(side);
@@ -220,7 +220,7 @@ public final class ComparisonRun {
     }
 
     private void discard(Side side) {
-        DriverProcess dead = drivers.remove(side);
+        QueryDriver dead = drivers.remove(side);
         if (dead != null) {
             dead.kill();
         }
@@ -228,10 +228,10 @@ public final class ComparisonRun {
 
     private void closeDrivers() throws IOException {
         // All are told before the first is waited for, so that they end at the same time.
-        for (DriverProcess driver : drivers.values()) {
+        for (QueryDriver driver : drivers.values()) {
             driver.disconnect();
         }
-        for (DriverProcess driver : drivers.values()) {
+        for (QueryDriver driver : drivers.values()) {
             driver.close();
         }
         drivers.clear();

@@ -1,5 +1,6 @@
 package io.verbena.tpcds;
 
+import io.verbena.bench.driver.LocalSettings;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
@@ -46,19 +47,8 @@ final class SparkSettings {
     }
 
     private static Map<String, String> machine(String master, Path scratch) {
-        Map<String, String> confs = new TreeMap<>(defaults());
-        confs.put("spark.master", master);
-        if (master.startsWith("local")) {
-            confs.put("spark.driver.host", "127.0.0.1");
-            confs.put("spark.driver.bindAddress", "127.0.0.1");
-        }
-        confs.put("spark.ui.enabled", "false");
-        confs.put("spark.log.level", "WARN");
-        confs.put("spark.executor.syncLogLevel.enabled", "true");
-        confs.put("spark.local.dir", scratch.resolve("local").toAbsolutePath().toString());
-        confs.put(
-                "spark.sql.warehouse.dir",
-                scratch.resolve("warehouse").toAbsolutePath().toString());
+        Map<String, String> confs = LocalSettings.of(master, scratch);
+        confs.putAll(defaults());
         return confs;
     }
 }

@@ -1,7 +1,6 @@
-package io.verbena.tpcds;
+package io.verbena.bench.driver;
 
-import io.verbena.tpcds.DriverMain.Reply;
-import io.verbena.tpcds.DriverMain.Request;
+import io.verbena.bench.driver.DriverServer.Reply;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.Closeable;
@@ -20,7 +19,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -29,12 +27,13 @@ import org.apache.spark.util.Utils;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The parent's end of one {@link DriverMain}. Owns the process: {@link #close} ends it and its executors.
+ * The parent's end of a Spark application in a child process that runs a {@link DriverServer}. Owns the process: {@link #close} ends
+ * it and its executors.
  *
- * <p>Errors: a {@link QueryFailedException} leaves the process usable; any other {@link IOException} means that it is gone or does not
+ * <p>Errors: a {@link RequestFailedException} leaves the process usable; any other {@link IOException} means that it is gone or does not
  * answer, and only {@link #close} may follow. Not thread safe.
  */
-final class DriverProcess implements Closeable {
+public final class DriverProcess implements Closeable {
     private static final long START_TIMEOUT_MS = 120_000;
     private static final int START_POLL_MS = 500;
     private static final String DEFAULT_HEAP = "2g";
@@ -48,16 +47,20 @@ final class DriverProcess implements Closeable {
     private final DataOutputStream out;
 
     /** The driver is alive, but what it was asked to do failed. The message is the driver's stack trace. */
-    static final class QueryFailedException extends IOException {
+    public static final class RequestFailedException extends IOException {
         private static final long serialVersionUID = 1;
 
-        QueryFailedException(String message) {
+        RequestFailedException(String message) {
             super(message);
         }
     }
 
-    /** A full result, with how many of its last columns are ORDER BY values, and the LIMIT of the query as written. */
-    record FullReply(TypedRows rows, int keyCount, OptionalLong limit) {}
+    /** Reads what the driver's {@link Payload} wrote. */
+    @FunctionalInterface
+    public interface Decoder<T> {
+        /** Reads the values. */
+        T read(DataInputStream from) throws IOException;
+    }
 
     private DriverProcess(String name, Process process, Path log, Socket socket) throws IOException {
         this.name = name;
@@ -72,23 +75,29 @@ final class DriverProcess implements Closeable {
      * Starts a driver and waits until it has connected.
      *
      * @param name of the driver, for its folder and for messages
+     * @param main a class whose main method hands its arguments to {@link DriverServer#run}
      * @param confs Spark settings
      * @param logDir gets the driver's log and its executors' work folders
      * @param answerTimeoutMs how long any later answer may take, in milliseconds
      */
-    static DriverProcess start(String name, Map<String, String> confs, Path logDir, int answerTimeoutMs)
+    public static DriverProcess start(
+            String name, Class<?> main, Map<String, String> confs, Path logDir, int answerTimeoutMs)
             throws IOException {
         Path home = logDir.resolve(name);
         Files.createDirectories(home.resolve("jars"));
         Path log = home.resolve("driver.log");
         String token = UUID.randomUUID().toString();
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            ProcessBuilder builder = new ProcessBuilder(command(confs, server.getLocalPort()));
+            ProcessBuilder builder = new ProcessBuilder(command(main, confs, server.getLocalPort()));
             builder.environment().put("CLASSPATH", System.getProperty("java.class.path"));
             // Spark's Worker starts executors from these; the jars come from spark.executor.extraClassPath.
             builder.environment().put("SPARK_HOME", home.toAbsolutePath().toString());
             builder.environment().put("SPARK_SCALA_VERSION", "2.13");
-            builder.environment().put(DriverMain.TOKEN_VARIABLE, token);
+            if (confs.getOrDefault("spark.master", "").startsWith("local")) {
+                // Executors inherit it; no setting has the same effect on them.
+                builder.environment().put("SPARK_LOCAL_IP", "127.0.0.1");
+            }
+            builder.environment().put(DriverServer.TOKEN_VARIABLE, token);
             builder.redirectErrorStream(true);
             builder.redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
             Process process = builder.start();
@@ -107,7 +116,7 @@ final class DriverProcess implements Closeable {
         }
     }
 
-    private static List<String> command(Map<String, String> confs, int port) {
+    private static List<String> command(Class<?> main, Map<String, String> confs, int port) {
         List<String> command = new ArrayList<>();
         command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
         command.add("-Xmx" + confs.getOrDefault("spark.driver.memory", DEFAULT_HEAP));
@@ -117,7 +126,7 @@ final class DriverProcess implements Closeable {
         String javaOptions = confs.getOrDefault("spark.driver.extraJavaOptions", "");
         command.addAll(CollectionConverters.asJava(Utils.splitCommandString(javaOptions)));
         confs.forEach((key, value) -> command.add("-D" + key + "=" + value));
-        command.add(DriverMain.class.getName());
+        command.add(main.getName());
         command.add(Integer.toString(port));
         return command;
     }
@@ -141,69 +150,23 @@ final class DriverProcess implements Closeable {
         }
     }
 
-    /** @return true when data was written, false when {@code dataDir} held it already */
-    boolean generate(double scale, String dataDir, Consumer<String> progress) throws IOException {
-        request(Request.GENERATE, to -> {
-            to.writeDouble(scale);
-            to.writeUTF(dataDir);
-        });
-        return answer(progress, DataInputStream::readBoolean);
-    }
-
-    /** Makes the tables under {@code dataDir} known to the session. */
-    void open(String dataDir) throws IOException {
-        request(Request.OPEN, to -> to.writeUTF(dataDir));
-        answer(what -> {}, from -> true);
-    }
-
-    /** Asks for a run of the query as written, whose rows go to {@code file}; {@link #awaitRun} must follow. */
-    void startRun(String query, boolean adaptive, Path file) throws IOException {
-        requestRun(Request.RUN, query, adaptive, file);
-    }
-
-    /** Waits for the end of what {@link #startRun} began. */
-    RunMetrics awaitRun() throws IOException {
-        return answer(what -> {}, RunMetrics::readFrom);
-    }
-
-    /** Runs a query without its LIMIT, see {@link FullResult}. */
-    FullReply runFull(String query, boolean adaptive, Path file) throws IOException {
-        requestRun(Request.RUN_FULL, query, adaptive, file);
-        return answer(what -> {}, from -> {
-            int keyCount = from.readInt();
-            long limit = from.readLong();
-            return new FullReply(
-                    TypedRows.read(file), keyCount, limit < 0 ? OptionalLong.empty() : OptionalLong.of(limit));
-        });
-    }
-
-    private void requestRun(Request request, String query, boolean adaptive, Path file) throws IOException {
-        request(request, to -> {
-            to.writeUTF(query);
-            to.writeBoolean(adaptive);
-            to.writeUTF(file.toAbsolutePath().toString());
-        });
-    }
-
-    private interface Encoder {
-        void write(DataOutputStream to) throws IOException;
-    }
-
-    private interface Decoder<T> {
-        T read(DataInputStream from) throws IOException;
-    }
-
-    private void request(Request request, Encoder arguments) throws IOException {
+    /** Asks for something; {@link #answer} must follow. */
+    public void request(String request, Payload arguments) throws IOException {
         try {
-            out.writeUTF(request.name());
-            arguments.write(out);
+            out.writeUTF(request);
+            arguments.writeTo(out);
             out.flush();
         } catch (SocketException e) {
             throw gone(e);
         }
     }
 
-    private <T> T answer(Consumer<String> progress, Decoder<T> decoder) throws IOException {
+    /**
+     * Waits for the end of what was asked for.
+     *
+     * @param progress is told what the driver says meanwhile
+     */
+    public <T> T answer(Consumer<String> progress, Decoder<T> decoder) throws IOException {
         try {
             Reply reply = Reply.valueOf(in.readUTF());
             while (reply == Reply.PROGRESS) {
@@ -211,13 +174,13 @@ final class DriverProcess implements Closeable {
                 reply = Reply.valueOf(in.readUTF());
             }
             if (reply == Reply.FAILED) {
-                throw new QueryFailedException(in.readUTF());
+                throw new RequestFailedException(in.readUTF());
             }
             return decoder.read(in);
         } catch (SocketTimeoutException e) {
             throw new IOException(
                     "driver did not answer in time: driver=" + name + ", timeoutMs=" + socket.getSoTimeout()
-                            + "; raise --timeout or see log=" + log,
+                            + "; give it more time, or see log=" + log,
                     e);
         } catch (EOFException | SocketException e) {
             throw gone(e);
@@ -231,7 +194,7 @@ final class DriverProcess implements Closeable {
     }
 
     /** Tells the process to end, without waiting: it takes the end of the connection as the end of its work. */
-    void disconnect() throws IOException {
+    public void disconnect() throws IOException {
         socket.close();
     }
 
@@ -248,7 +211,7 @@ final class DriverProcess implements Closeable {
     }
 
     /** Ends the process and its executors at once. */
-    void kill() {
+    public void kill() {
         kill(process);
     }
 
