@@ -27,7 +27,6 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "bin/bench jobs",
         sortOptions = false,
-        usageHelpAutoWidth = true,
         description = {
             "Runs Spark jobs with Spark's own shuffle, with Verbena's and with one that moves nothing, by turns on two local"
                     + " executors, checks that results are equal and compares what they cost.",
@@ -36,6 +35,8 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 1,
         exitCodeOnInvalidInput = 2)
 public final class JobsCommand implements Callable<Integer> {
+    private static final int HELP_COLUMNS = 110;
+
     @Option(names = "--json", description = "one JSON object per line on standard output, and nothing else there")
     private boolean json;
 
@@ -132,6 +133,7 @@ public final class JobsCommand implements Callable<Integer> {
                 });
         line.getCommandSpec()
                 .usageMessage()
+                .width(HELP_COLUMNS)
                 .footer(
                         "",
                         "Workloads, in what modes each runs by default:",
@@ -148,7 +150,7 @@ public final class JobsCommand implements Callable<Integer> {
     }
 
     private static String labels(Set<Mode> modes) {
-        return modes.stream().map(Mode::label).collect(Collectors.joining(","));
+        return modes.stream().map(Mode::label).collect(Collectors.joining(", "));
     }
 
     @Override

@@ -55,8 +55,8 @@ class JobsCommandTest {
     void shouldListWorkloadsWithTheirModes() {
         assertThat(run("--help")).isZero();
         assertThat(out.toString())
-                .contains("sqlJoin            spark,verbena,null\n")
-                .contains("smallBlocksSql2000 spark,verbena,null (only if named)\n");
+                .contains("sqlJoin            spark, verbena, null\n")
+                .contains("smallBlocksSql2000 spark, verbena, null (only if named)\n");
     }
 
     /** Two jobs at a hundredth of their size in three modes: what was read and what came out, not how long it took. */
