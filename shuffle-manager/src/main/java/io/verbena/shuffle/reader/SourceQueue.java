@@ -8,7 +8,6 @@ import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -212,7 +211,7 @@ final class SourceQueue {
     private void resolve(PendingPeer peer) throws InterruptedException {
         MapRef first = peer.refs().get(0);
         List<MapRef> overNetwork = new ArrayList<>();
-        Map<MapRef, MapOutputDirectory.Entry> byRead = new LinkedHashMap<>();
+        List<WantedOutput> byRead = new ArrayList<>();
         PeerShuffle shuffle;
         try {
             shuffle = await(peer);
@@ -227,7 +226,7 @@ final class SourceQueue {
                     } else if (shuffle.inPlace()) {
                         mapped.add(ref, shuffle, entry);
                     } else {
-                        byRead.put(ref, entry);
+                        byRead.add(new WantedOutput(ref, shuffle, entry, null, false));
                     }
                 }
             }
