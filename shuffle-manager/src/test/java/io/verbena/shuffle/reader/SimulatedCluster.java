@@ -2,10 +2,17 @@ package io.verbena.shuffle.reader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.arena.Arena;
+import io.verbena.arena.ArenaOptions;
+import io.verbena.memory.BackingOptions;
+import io.verbena.memory.Backings;
+import io.verbena.memory.SegmentBacking;
+import io.verbena.registration.SoftRegistrar;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.seam.SparkSeam;
 import io.verbena.shuffle.testing.TestExecutor;
 import java.nio.file.Path;
+import java.util.stream.LongStream;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.MapOutputTrackerWorker;
 import org.apache.spark.SparkConf;
@@ -24,6 +31,13 @@ final class SimulatedCluster implements AutoCloseable {
     private final SparkConf conf = new SparkConf(false);
     private final SimulatedOutputs outputs;
     private final MapOutputTrackerWorker tracker = new MapOutputTrackerWorker(conf);
+    private final SegmentBacking backing =
+            Backings.choose(new BackingOptions("plain", null, null, "reads", SEGMENT_BYTES));
+
+    /** What reads arrive in. Apart from the executor's own, because that walks the stack for every lease to find leaks. */
+    final Arena readMemory = new Arena(
+            new ArenaOptions(SEGMENTS * SEGMENT_BYTES, SEGMENT_BYTES, 1, false), backing, new SoftRegistrar());
+
     final TestExecutor self;
     final SimulatedPeers network;
     final PeerRegistry peers;
@@ -36,8 +50,8 @@ final class SimulatedCluster implements AutoCloseable {
         outputs = new SimulatedOutputs(size.partitions());
         network = new SimulatedPeers(size, outputs);
         self = new TestExecutor("0", folder, SEGMENT_BYTES, SEGMENTS, 1 << 16, false, null);
-        peers = new PeerRegistry(new PeerResources(
-                network, self.memory().arena(), network, self.counters(), Runnable::run, 60_000, 60_000));
+        peers = new PeerRegistry(
+                new PeerResources(network, readMemory, network, self.counters(), Runnable::run, 60_000, 60_000));
     }
 
     /** Writes the executor's own map outputs and brings the map statuses of all from the driver. */
@@ -58,6 +72,15 @@ final class SimulatedCluster implements AutoCloseable {
                 ._1();
         statusBytes = message.length;
         tracker.mapStatuses().put(shuffleId, MapOutputTracker.deserializeOutputStatuses(message, conf));
+    }
+
+    /** Bytes of all blocks of the executor's own map outputs. */
+    long ownBytes() {
+        long bytes = 0;
+        for (int mapIndex = 0; mapIndex < size.mapsPerExecutor(); mapIndex++) {
+            bytes += LongStream.of(outputs.blockLengths(mapIndex)).sum();
+        }
+        return bytes;
     }
 
     FetchPlan plan(int shuffleId, int partition) {
@@ -119,6 +142,8 @@ final class SimulatedCluster implements AutoCloseable {
         peers.close();
         assertThat(network.leases).isZero();
         assertThat(network.connections).isZero();
+        readMemory.close();
+        backing.close();
         self.close();
     }
 }

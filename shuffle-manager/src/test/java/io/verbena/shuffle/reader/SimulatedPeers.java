@@ -37,12 +37,9 @@ final class SimulatedPeers implements Transport, BlockClient {
     Cost cost = new Cost(0, 0);
     int connections;
     int leases;
-    int descriptorRequests;
-    int directoryRequests;
-    long directoryBytes;
     int reads;
-    long ranges;
     long readBytes;
+    private int messages;
 
     SimulatedPeers(ClusterSize size, SimulatedOutputs outputs) {
         this.size = size;
@@ -60,12 +57,14 @@ final class SimulatedPeers implements Transport, BlockClient {
     /** Sets the counts of messages and reads, and the cost, to zero. */
     void resetCounts() {
         cost = new Cost(0, 0);
-        descriptorRequests = 0;
-        directoryRequests = 0;
-        directoryBytes = 0;
+        messages = 0;
         reads = 0;
-        ranges = 0;
         readBytes = 0;
+    }
+
+    /** Requests over Spark's block transfer. */
+    int messages() {
+        return messages;
     }
 
     MapOutputDirectory directory(int executor, int shuffleId) {
@@ -92,18 +91,15 @@ final class SimulatedPeers implements Transport, BlockClient {
     }
 
     private byte[] answer(int executor, String blockId) {
+        messages++;
         if (blockId.equals(ReservedBlocks.endpoint())) {
-            descriptorRequests++;
             return new byte[0];
         }
         int shuffleId = Integer.parseInt(blockId.split("_", -1)[1]);
         if (!blockId.equals(ReservedBlocks.directory(shuffleId))) {
             throw new AssertionError("nothing else is asked for: " + blockId);
         }
-        byte[] answer = directory(executor, shuffleId).encode();
-        directoryRequests++;
-        directoryBytes += answer.length;
-        return answer;
+        return directory(executor, shuffleId).encode();
     }
 
     @Override
@@ -184,7 +180,6 @@ final class SimulatedPeers implements Transport, BlockClient {
                         range.remoteAddress() % STRIDE,
                         request.destination().address() + range.destinationOffset(),
                         range.length());
-                ranges++;
                 readBytes += range.length();
             }
             reads++;
