@@ -13,20 +13,28 @@ import java.nio.charset.StandardCharsets;
  * image in memory, or why it cannot be had so. Readers treat it as a run from there on.
  *
  * <pre>
- *   shuffleId u32 | mapId i64 | pinned u8 | address i64 | rkey u32 | length i64 | head of a run image
+ *   shuffleId u32 | mapId i64 | pinned u8 | address i64 | rkey u32 | length i64 | windows of an index
  *   shuffleId u32 | mapId i64 | 0 u8      | reason, UTF-8                                                (big endian)
  * </pre>
  *
  * The address is that of the image's head, which is not there: it lies {@link RunImage#overhead} before the file's first byte.
- * The head is in the native byte order, as all run images are.
+ * The windows are in the native byte order, as all run images are, and are those of the range that was asked for.
  *
  * @param location of the run image, null if it is not to be had
- * @param head header and index of the image, null if it is not to be had
+ * @param windows of the image's index, null if it is not to be had
  * @param refusal why not, null if it is to be had
  */
-public record PinnedFile(RunLocation location, ByteBuffer head, String refusal) {
+public record PinnedFile(RunLocation location, ByteBuffer windows, String refusal) {
     private static final int MAGIC = 0x56504631; // "VPF1"
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
+
+    /** Returns what a file is told to be like.
+     *
+     * @param head header and index of the image, in native byte order
+     */
+    public static PinnedFile at(RunLocation location, ByteBuffer head, IndexSpan span) {
+        return new PinnedFile(location, head.slice(span.offset(), span.bytes()), null);
+    }
 
     /** Returns a refusal. */
     public static PinnedFile refused(String why) {
@@ -44,8 +52,8 @@ public record PinnedFile(RunLocation location, ByteBuffer head, String refusal) 
                 out.writeLong(location.address());
                 out.writeInt(location.rkey());
                 out.writeLong(location.length());
-                byte[] copy = new byte[head.capacity()];
-                head.get(0, copy);
+                byte[] copy = new byte[windows.capacity()];
+                windows.get(0, copy);
                 out.write(copy);
             } else {
                 out.write(refusal.getBytes(StandardCharsets.UTF_8));
@@ -57,7 +65,7 @@ public record PinnedFile(RunLocation location, ByteBuffer head, String refusal) 
     }
 
     /**
-     * Reads an answer from the wire. The head is not checked: {@link RunIndex#copyOf} does that.
+     * Reads an answer from the wire. The windows are not checked: {@link RunIndex#copyOf} does that.
      *
      * @throws CorruptMetadataException if it is not an answer of this version, whole and unchanged, for that map output
      */

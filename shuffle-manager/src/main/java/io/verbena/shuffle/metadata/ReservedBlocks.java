@@ -7,8 +7,8 @@ package io.verbena.shuffle.metadata;
  * <pre>
  *   shuffle_0_-1_0              endpoint descriptor of the executor
  *   shuffle_S_-2_0              directory of the map outputs of shuffle S held by the executor
- *   shuffle_S_M_-1              where the file of map output M can be read directly; asks for it to be made so
- *   shuffle_S_M_-(a+1)_-(b+1)   blocks [a, b) of map output M, in a frame that describes itself (an id of a batch)
+ *   shuffle_S_M_-(a+1)_b        where blocks [a, b) of map output M lie in its file; asks for it to be made readable (a batch's id)
+ *   shuffle_S_M_-(a+1)_-(b+1)   blocks [a, b) of map output M, in a frame that describes itself (a batch's id)
  * </pre>
  */
 public final class ReservedBlocks {
@@ -17,9 +17,6 @@ public final class ReservedBlocks {
 
     /** Map id under which an executor lists the map outputs it holds. */
     public static final long DIRECTORY_MAP_ID = -2;
-
-    /** Reduce id under which an executor makes a map output's file readable and tells where it is. */
-    public static final int PIN_REDUCE_ID = -1;
 
     private ReservedBlocks() {}
 
@@ -33,9 +30,9 @@ public final class ReservedBlocks {
         return "shuffle_" + shuffleId + "_" + DIRECTORY_MAP_ID + "_0";
     }
 
-    /** Name under which the file of a map output is asked to be made readable. */
-    public static String pin(int shuffleId, long mapId) {
-        return "shuffle_" + shuffleId + "_" + mapId + "_" + PIN_REDUCE_ID;
+    /** Name under which the file of a map output is asked to be made readable, for its blocks {@code [startReduceId, endReduceId)}. */
+    public static String pin(int shuffleId, long mapId, int startReduceId, int endReduceId) {
+        return "shuffle_" + shuffleId + "_" + mapId + "_" + encodeReduceId(startReduceId) + "_" + endReduceId;
     }
 
     /** Name under which the blocks {@code [startReduceId, endReduceId)} of one map output are fetched in a frame. */
@@ -49,8 +46,13 @@ public final class ReservedBlocks {
         return -1 - reduceId;
     }
 
-    /** True when a batch id with this start asks for a frame. */
-    public static boolean isFrame(int startReduceId) {
-        return startReduceId < 0;
+    /** True when a batch id with this range asks for a frame. */
+    public static boolean isFrame(int startReduceId, int endReduceId) {
+        return startReduceId < 0 && endReduceId < 0;
+    }
+
+    /** True when a batch id with this range asks for a file to be made readable. */
+    public static boolean isPin(int startReduceId, int endReduceId) {
+        return startReduceId < 0 && endReduceId >= 0;
     }
 }

@@ -1,17 +1,36 @@
 package io.verbena.shuffle.metadata;
 
+import io.verbena.memory.OffHeap;
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32C;
 
-/** Checks of the head of a run image: its header and its index. For the bytes see {@link RunImage}. */
+/** The header of a run image, and checks of what it heads. For the bytes see {@link RunImage}. */
 final class RunHead {
-    static final int MAGIC = 0x56524e31; // "VRN1"
-    static final int VERSION = 1;
+    private static final int MAGIC = 0x56524e31; // "VRN1"
+    private static final int VERSION = 2;
 
     /** Bytes of the header, behind which the index lies. */
     static final int BYTES = 64;
 
+    private static final int CRC = 20;
+
     private RunHead() {}
+
+    /** Writes header and index. */
+    static void write(ByteBuffer image, long mapId, BlockLayout layout, long[] starts, int[] sums) {
+        int partitions = sums.length;
+        long dataLength = starts[partitions];
+        long address = OffHeap.addressOf(image);
+        OffHeap.zero(address, BYTES);
+        OffHeap.putInt(address, MAGIC);
+        OffHeap.putInt(address + 4, VERSION << 16 | layout.code());
+        OffHeap.putLong(address + 8, mapId);
+        OffHeap.putInt(address + 16, partitions);
+        OffHeap.putInt(address + 24, Math.toIntExact(RunImage.overhead(partitions)));
+        OffHeap.putLong(address + 32, dataLength);
+        OffHeap.putInt(address + CRC, crcOf(new CRC32C(), image.duplicate(), 0, BYTES));
+        new IndexWindows(mapId, partitions, dataLength).write(image, BYTES, layout, starts, sums);
+    }
 
     /**
      * Checks header and index.
@@ -36,31 +55,18 @@ final class RunHead {
         check("data offset", bytes.getInt(24), needed);
         long dataLength = bytes.getLong(32);
         check("data length", dataLength, imageLength - needed);
-        BlockLayout layout = BlockLayout.ofCode(kind & 0xffff);
-        checkIndex(bytes, partitions, dataLength);
-        return layout;
-    }
-
-    private static void checkIndex(ByteBuffer bytes, int partitions, long dataLength) throws CorruptMetadataException {
         byte[] header = new byte[BYTES];
         bytes.get(0, header);
-        for (int i = 20; i < 24; i++) {
+        for (int i = CRC; i < CRC + 4; i++) {
             header[i] = 0;
         }
         CRC32C crc = new CRC32C();
-        crc.update(header, 0, BYTES);
-        bytes.limit(BYTES + 8 * partitions + 4).position(BYTES);
-        crc.update(bytes);
-        check("index crc32c", crc.getValue(), bytes.getInt(20) & 0xffffffffL);
-        long previous = 0;
-        for (int p = 0; p <= partitions; p++) {
-            long start = bytes.getInt(BYTES + 4 * p) & 0xffffffffL;
-            if (start < previous || start > dataLength) {
-                throw new CorruptMetadataException("run index is not ascending: partition=" + p + ", start=" + start
-                        + ", previous=" + previous + ", dataBytes=" + dataLength);
-            }
-            previous = start;
-        }
+        crc.update(header);
+        check("header crc32c", crc.getValue(), bytes.getInt(CRC) & 0xffffffffL);
+        BlockLayout layout =
+                new IndexWindows(mapId, partitions, dataLength).check(bytes, BYTES, IndexSpan.whole(partitions));
+        check("layout", layout.code(), kind & 0xffff);
+        return layout;
     }
 
     private static void check(String what, long got, long expected) throws CorruptMetadataException {

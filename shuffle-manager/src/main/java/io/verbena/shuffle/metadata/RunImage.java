@@ -10,20 +10,19 @@ import java.util.zip.CRC32C;
  * one run or several; the blocks of one partition are the slices of all its runs, in run order.
  *
  * <pre>
- *    0 magic u32 | 4 version u16, layout u16 | 8 map id i64 | 16 partitions u32 | 20 index CRC32C u32
+ *    0 magic u32 | 4 version u16, layout u16 | 8 map id i64 | 16 partitions u32 | 20 CRC32C of the header u32, computed with 0 here
  *   24 data offset u32 | 28 zero u32 | 32 data length i64 | 40..63 zero
- *   64 start of each slice, from the data's start: (partitions + 1) x u32, then CRC32C of each slice: partitions x u32
+ *   64 index: windows of 16 partitions, 140 bytes each, see {@link IndexWindows}
  *   data offset (a multiple of 64): data
  * </pre>
  *
  * <p>Native byte order: UnsafeRow has it too, so a cluster of mixed byte orders never worked. A run is shorter than 2 GiB, hence
- * four-byte entries: eight bytes of index per block. The index CRC covers bytes 0..63 (with its own field zero) and the index.
+ * four-byte entries: 8.75 bytes of index per block.
  *
  * <p>Ownership: a view; whoever holds the lease on the memory keeps it valid. Threads: confined to one thread (the checksum and
  * the buffer's position are scratch); {@link #view} makes one for another thread.
  */
 public final class RunImage implements RunBlocks {
-    private static final int HEADER = RunHead.BYTES;
     private static final int ALIGNMENT = 64;
 
     private final long address;
@@ -45,7 +44,8 @@ public final class RunImage implements RunBlocks {
 
     /** Bytes that precede the data of a run with that many partitions. */
     public static long overhead(int partitions) {
-        return (HEADER + 8L * partitions + 4 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        long index = (long) IndexWindows.count(partitions) * IndexWindows.BYTES;
+        return (RunHead.BYTES + index + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
 
     /**
@@ -70,7 +70,7 @@ public final class RunImage implements RunBlocks {
             long length = starts[p + 1] - starts[p];
             sums[p] = length == 0 ? 0 : RunHead.crcOf(crc, view, dataOffset + starts[p], length);
         }
-        writeHead(image, mapId, layout, starts, sums);
+        RunHead.write(image, mapId, layout, starts, sums);
         return new RunImage(image, layout, partitions, dataOffset, dataLength);
     }
 
@@ -83,28 +83,8 @@ public final class RunImage implements RunBlocks {
      */
     public static ByteBuffer head(long mapId, BlockLayout layout, long[] starts, int[] sums) {
         ByteBuffer head = ByteBuffer.allocateDirect((int) overhead(sums.length)).order(ByteOrder.nativeOrder());
-        writeHead(head, mapId, layout, starts, sums);
+        RunHead.write(head, mapId, layout, starts, sums);
         return head;
-    }
-
-    private static void writeHead(ByteBuffer image, long mapId, BlockLayout layout, long[] starts, int[] sums) {
-        int partitions = sums.length;
-        long address = OffHeap.addressOf(image);
-        long dataLength = starts[partitions];
-        OffHeap.zero(address, HEADER);
-        OffHeap.putInt(address, RunHead.MAGIC);
-        OffHeap.putInt(address + 4, RunHead.VERSION << 16 | layout.code());
-        OffHeap.putLong(address + 8, mapId);
-        OffHeap.putInt(address + 16, partitions);
-        OffHeap.putInt(address + 24, Math.toIntExact(overhead(partitions)));
-        OffHeap.putLong(address + 32, dataLength);
-        long index = address + HEADER;
-        for (int p = 0; p < partitions; p++) {
-            OffHeap.putInt(index + 4L * p, (int) starts[p]);
-            OffHeap.putInt(index + 4L * (partitions + 1 + p), sums[p]);
-        }
-        OffHeap.putInt(index + 4L * partitions, (int) dataLength);
-        OffHeap.putInt(address + 20, RunHead.crcOf(new CRC32C(), image.duplicate(), 0, HEADER + 8L * partitions + 4));
     }
 
     /** The same image for another thread, with its own scratch; nothing is checked again. */
@@ -126,7 +106,15 @@ public final class RunImage implements RunBlocks {
     }
 
     private long start(int partition) {
-        return OffHeap.getInt(address + HEADER + 4L * partition) & 0xffffffffL;
+        return word(IndexWindows.startWord(partition)) & 0xffffffffL;
+    }
+
+    private long end(int partition) {
+        return word(IndexWindows.startWord(partition) + 1) & 0xffffffffL;
+    }
+
+    private int word(int at) {
+        return OffHeap.getInt(address + RunHead.BYTES + 4L * at);
     }
 
     @Override
@@ -151,17 +139,17 @@ public final class RunImage implements RunBlocks {
 
     @Override
     public long sliceLength(int partition) {
-        return start(partition + 1) - start(partition);
+        return end(partition) - start(partition);
     }
 
     @Override
     public long rangeLength(int startPartition, int endPartition) {
-        return start(endPartition) - start(startPartition);
+        return startPartition == endPartition ? 0 : end(endPartition - 1) - start(startPartition);
     }
 
     /** CRC32C that the writer computed over a partition's slice. */
     public int sliceCrc(int partition) {
-        return OffHeap.getInt(address + HEADER + 4L * (partitions + 1) + 4L * partition);
+        return word(IndexWindows.sumWord(partition));
     }
 
     /** A buffer over a partition's slice; valid as long as the image. */
@@ -183,7 +171,7 @@ public final class RunImage implements RunBlocks {
     @Override
     public void verify(int partition) throws CorruptMetadataException {
         long start = start(partition);
-        long length = start(partition + 1) - start;
+        long length = end(partition) - start;
         if (length < 0 || start + length > dataLength) {
             throw new CorruptMetadataException("run index has changed since it was opened: partition=" + partition
                     + ", start=" + start + ", lengthBytes=" + length + ", dataBytes=" + dataLength);

@@ -4,39 +4,45 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The index of a run without its data: where each slice lies in the image, and its checksum. On the heap, eight bytes per
- * partition; immutable, so all readers of an executor share it.
+ * The index of a run, or some windows of it, without the run's data: where each slice lies in the image, and its checksum. On the
+ * heap, 8.75 bytes per partition; immutable, so readers may share it.
  */
 public final class RunIndex {
     private final BlockLayout layout;
-    private final int partitions;
+    private final int firstPartition;
     private final long dataOffset;
 
-    /** Starts of the slices and the end of the last, then the checksums, as the image has them. */
+    /** The windows as the image has them. */
     private final int[] words;
 
-    private RunIndex(BlockLayout layout, int partitions, int[] words) {
+    private RunIndex(BlockLayout layout, IndexSpan span, int[] words) {
         this.layout = layout;
-        this.partitions = partitions;
-        this.dataOffset = RunImage.overhead(partitions);
+        this.firstPartition = span.startReduceId();
+        this.dataOffset = RunImage.overhead(span.partitions());
         this.words = words;
     }
 
     /**
-     * Copies and checks the head of a run image.
+     * Copies and checks windows of an index.
      *
-     * @param head buffer over the first {@link RunImage#overhead} bytes of the image or more
+     * @param windows buffer over the span's bytes, or more
+     * @param span which windows they are
      * @param imageLength bytes of the whole image, as its location says
-     * @throws CorruptMetadataException if it is not the run of that map output with that many partitions, or has changed
+     * @throws CorruptMetadataException if it is not that part of the run of that map output, or has changed
      */
-    public static RunIndex copyOf(ByteBuffer head, long mapId, int partitions, long imageLength)
+    public static RunIndex copyOf(ByteBuffer windows, long mapId, IndexSpan span, long imageLength)
             throws CorruptMetadataException {
-        ByteBuffer bytes = head.duplicate().order(ByteOrder.nativeOrder()).clear();
-        BlockLayout layout = RunHead.check(bytes, mapId, partitions, imageLength);
-        int[] words = new int[2 * partitions + 1];
-        bytes.clear().position(RunHead.BYTES);
-        bytes.asIntBuffer().get(words);
-        return new RunIndex(layout, partitions, words);
+        ByteBuffer bytes = windows.duplicate().order(ByteOrder.nativeOrder()).clear();
+        long dataLength = imageLength - RunImage.overhead(span.partitions());
+        if (dataLength < 0 || bytes.capacity() < span.bytes()) {
+            throw new CorruptMetadataException("run image is too short for its index: mapId=" + mapId + ", partitions="
+                    + span.partitions() + ", imageBytes=" + imageLength + ", gotBytes=" + bytes.capacity()
+                    + ", indexBytes=" + span.bytes());
+        }
+        BlockLayout layout = new IndexWindows(mapId, span.partitions(), dataLength).check(bytes, 0, span);
+        int[] words = new int[span.bytes() / Integer.BYTES];
+        bytes.clear().asIntBuffer().get(words);
+        return new RunIndex(layout, span, words);
     }
 
     /** How the slices are encoded. */
@@ -51,20 +57,24 @@ public final class RunIndex {
 
     /** Length of a partition's slice in bytes, 0 when it is empty. */
     public long sliceLength(int partition) {
-        return start(partition + 1) - start(partition);
+        return end(partition) - start(partition);
     }
 
     /** Bytes of the slices of {@code [startPartition, endPartition)}, which lie one behind the other. */
     public long rangeLength(int startPartition, int endPartition) {
-        return start(endPartition) - start(startPartition);
+        return startPartition == endPartition ? 0 : end(endPartition - 1) - start(startPartition);
     }
 
     /** CRC32C that the writer computed over a partition's slice. */
     public int sliceCrc(int partition) {
-        return words[partitions + 1 + partition];
+        return words[IndexWindows.sumWord(partition - firstPartition)];
     }
 
     private long start(int partition) {
-        return words[partition] & 0xffffffffL;
+        return words[IndexWindows.startWord(partition - firstPartition)] & 0xffffffffL;
+    }
+
+    private long end(int partition) {
+        return words[IndexWindows.startWord(partition - firstPartition) + 1] & 0xffffffffL;
     }
 }

@@ -136,12 +136,13 @@ public final class PeerRegistry implements AutoCloseable {
         take(use -> System.nanoTime() - use.idleSinceNs >= idleNs).forEach(PeerRegistry::close);
         List<Peer> unused = new ArrayList<>();
         synchronized (lock) {
+            Set<BlockManagerId> used = new HashSet<>();
+            uses.keySet().forEach(key -> used.add(key.peer));
             for (Iterator<Map.Entry<BlockManagerId, Peer>> all =
                             peers.entrySet().iterator();
                     all.hasNext(); ) {
                 Map.Entry<BlockManagerId, Peer> peer = all.next();
-                if (uses.keySet().stream().noneMatch(key -> key.peer.equals(peer.getKey()))
-                        && peer.getValue().isIdle(PEER_IDLE_FACTOR * idleNs)) {
+                if (!used.contains(peer.getKey()) && peer.getValue().isIdle(PEER_IDLE_FACTOR * idleNs)) {
                     all.remove();
                     unused.add(peer.getValue());
                 }

@@ -1,6 +1,7 @@
 package io.verbena.shuffle.reader;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metadata.RunLocation;
@@ -33,8 +34,7 @@ final class PeerShuffle {
     private final int shuffleId;
     private final RemoteMemory memory;
     private final ReadLease lease;
-    private final RunIndexes indexes;
-    private final PinnedOutputs pins;
+    private final Map<IndexSpan, Indexed> whole = new ConcurrentHashMap<>();
     private final Map<Long, List<RunImage>> images = new ConcurrentHashMap<>();
     private volatile MapOutputDirectory directory;
 
@@ -66,8 +66,6 @@ final class PeerShuffle {
         this.memory = memory;
         this.lease = lease;
         this.directory = directory;
-        this.indexes = new RunIndexes(this, resources);
-        this.pins = new PinnedOutputs(this, peer, resources);
     }
 
     /** Whether its memory is read where it lies; if not, it is copied by {@link #read}. */
@@ -80,14 +78,21 @@ final class PeerShuffle {
         return inPlace() || memory.isAlive();
     }
 
-    /** Indexes of the map outputs, for reading without views. */
-    RunIndexes indexes() {
-        return indexes;
+    /**
+     * What reading without views needs to know of the map outputs' indexes.
+     *
+     * @param runs indexes of runs in memory
+     * @param files that the peer was asked to make readable
+     */
+    record Indexed(RunIndexes runs, PinnedOutputs files) {}
+
+    /** Whole indexes are the same object for all tasks; others, which a few tasks need at most, are the caller's alone. */
+    Indexed indexed(IndexSpan span) {
+        return span.isWhole() ? whole.computeIfAbsent(span, this::newIndexed) : newIndexed(span);
     }
 
-    /** Files that the peer was asked to make readable, for reading without views. */
-    PinnedOutputs pins() {
-        return pins;
+    private Indexed newIndexed(IndexSpan span) {
+        return new Indexed(new RunIndexes(this, resources, span), new PinnedOutputs(this, peer, resources, span));
     }
 
     int shuffleId() {

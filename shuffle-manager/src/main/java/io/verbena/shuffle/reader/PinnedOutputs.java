@@ -1,6 +1,7 @@
 package io.verbena.shuffle.reader;
 
 import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.PinnedFile;
 import io.verbena.shuffle.metadata.ReservedBlocks;
@@ -14,8 +15,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The files of one shuffle that one peer was asked to make readable, each once for all reduce tasks of this executor. The answer is
- * good as long as the lease on the shuffle; so is a refusal.
+ * The files of one shuffle that one peer was asked to make readable, each once, with the same part of its index. The answer is good
+ * as long as the lease on the shuffle; so is a refusal.
  *
  * <p>Threads: any. Peers are asked in the background, many files by one request.
  */
@@ -25,12 +26,14 @@ final class PinnedOutputs {
     private final PeerShuffle shuffle;
     private final Peer peer;
     private final PeerResources resources;
+    private final IndexSpan span;
     private final Map<Long, CompletableFuture<Pinned>> asked = new ConcurrentHashMap<>();
 
-    PinnedOutputs(PeerShuffle shuffle, Peer peer, PeerResources resources) {
+    PinnedOutputs(PeerShuffle shuffle, Peer peer, PeerResources resources, IndexSpan span) {
         this.shuffle = shuffle;
         this.peer = peer;
         this.resources = resources;
+        this.span = span;
     }
 
     /** A file that is read as a run in memory is; {@link #NONE} if it is not to be had. */
@@ -39,7 +42,7 @@ final class PinnedOutputs {
     }
 
     /** Asks for what was not asked for; completes when there is an answer for every one of the map outputs. */
-    CompletableFuture<Void> ask(List<Long> mapIds, int partitions) {
+    CompletableFuture<Void> ask(List<Long> mapIds) {
         List<CompletableFuture<Pinned>> all = new ArrayList<>();
         Map<Long, CompletableFuture<Pinned>> mine = new HashMap<>();
         for (long mapId : mapIds) {
@@ -50,12 +53,12 @@ final class PinnedOutputs {
             }
             all.add(known == null ? fresh : known);
             if (mine.size() == MAX_FILES_PER_REQUEST) {
-                start(mine, partitions);
+                start(mine);
                 mine = new HashMap<>();
             }
         }
         if (!mine.isEmpty()) {
-            start(mine, partitions);
+            start(mine);
         }
         return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
     }
@@ -66,14 +69,16 @@ final class PinnedOutputs {
         return pinned.index() == null ? null : pinned;
     }
 
-    private void start(Map<Long, CompletableFuture<Pinned>> files, int partitions) {
+    private void start(Map<Long, CompletableFuture<Pinned>> files) {
         resources.inBackground(() -> {
             Map<Long, Pinned> found = new HashMap<>();
             try {
-                Map<Long, byte[]> answers =
-                        peer.fetchEach(files.keySet(), mapId -> ReservedBlocks.pin(shuffle.shuffleId(), mapId));
+                Map<Long, byte[]> answers = peer.fetchEach(
+                        files.keySet(),
+                        mapId -> ReservedBlocks.pin(
+                                shuffle.shuffleId(), mapId, span.startReduceId(), span.endReduceId()));
                 for (Map.Entry<Long, byte[]> answer : answers.entrySet()) {
-                    found.put(answer.getKey(), open(answer.getKey(), answer.getValue(), partitions));
+                    found.put(answer.getKey(), open(answer.getKey(), answer.getValue()));
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
@@ -85,11 +90,11 @@ final class PinnedOutputs {
         });
     }
 
-    private Pinned open(long mapId, byte[] message, int partitions) throws InterruptedException {
+    private Pinned open(long mapId, byte[] message) throws InterruptedException {
         try {
             PinnedFile file = PinnedFile.decode(message, shuffle.shuffleId(), mapId);
             if (file.refusal() == null) {
-                return open(mapId, file, partitions);
+                return open(mapId, file);
             }
             peer.warnOnce("FILES_REFUSED", "does not make a file readable, it is fetched: " + file.refusal());
         } catch (CorruptMetadataException e) {
@@ -98,10 +103,9 @@ final class PinnedOutputs {
         return Pinned.NONE;
     }
 
-    private Pinned open(long mapId, PinnedFile file, int partitions)
-            throws CorruptMetadataException, InterruptedException {
+    private Pinned open(long mapId, PinnedFile file) throws CorruptMetadataException, InterruptedException {
         RunIndex index =
-                RunIndex.copyOf(file.head(), mapId, partitions, file.location().length());
+                RunIndex.copyOf(file.windows(), mapId, span, file.location().length());
         MapOutputDirectory.Entry entry = MapOutputDirectory.Entry.inMemory(List.of(file.location()));
         return shuffle.reaches(entry) ? new Pinned(entry, index) : Pinned.NONE;
     }

@@ -3,6 +3,7 @@ package io.verbena.shuffle.reader;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.RunBlocks;
 import io.verbena.shuffle.metrics.ShuffleCounter;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,6 +44,10 @@ final class RdmaWay implements AutoCloseable {
     @GuardedBy("this")
     private final Map<BlockManagerId, List<MapRef>> given = new LinkedHashMap<>();
 
+    /** What is known of the indexes of each peer. */
+    @GuardedBy("this")
+    private final Map<PeerShuffle, PeerShuffle.Indexed> byPeer = new HashMap<>();
+
     @GuardedBy("this")
     private BatchReader reader;
 
@@ -59,8 +65,12 @@ final class RdmaWay implements AutoCloseable {
         this.pending = new PendingOutcomes(bell);
     }
 
-    /** Starts to read map outputs that the peer has in memory, or in files that it may make readable. */
-    synchronized void add(PeerShuffle shuffle, Map<MapRef, MapOutputDirectory.Entry> outputs) {
+    /**
+     * Starts to read map outputs that the peer has in memory, or in files that it may make readable.
+     *
+     * @param outputs at least one, without indexes; of all the same partitions are wanted
+     */
+    synchronized void add(PeerShuffle shuffle, List<WantedOutput> outputs) {
         if (closed) {
             return;
         }
@@ -69,8 +79,10 @@ final class RdmaWay implements AutoCloseable {
         }
         List<WantedOutput> wanted = new ArrayList<>(outputs.size());
         List<WantedOutput> files = new ArrayList<>();
-        outputs.forEach((ref, entry) ->
-                (entry.pinnable() ? files : wanted).add(new WantedOutput(ref, shuffle, entry, null, false)));
+        outputs.forEach(output -> (output.entry().pinnable() ? files : wanted).add(output));
+        MapRef any = outputs.get(0).ref();
+        IndexSpan span = IndexSpan.of(any.startReduceId(), any.endReduceId(), task.partitions());
+        byPeer.computeIfAbsent(shuffle, s -> s.indexed(span));
         index(shuffle, wanted);
         pin(shuffle, files);
         send();
@@ -81,24 +93,25 @@ final class RdmaWay implements AutoCloseable {
     private void index(PeerShuffle shuffle, List<WantedOutput> outputs) {
         Map<Long, MapOutputDirectory.Entry> unknown = new LinkedHashMap<>();
         List<WantedOutput> without = new ArrayList<>();
+        RunIndexes indexes = indexes(shuffle);
         for (WantedOutput output : outputs) {
             long mapId = output.ref().mapId();
             if (output.entry().runs().isEmpty()) {
                 arrived.add(new Arrived(output.with(List.of()), List.of(), null));
-            } else if (shuffle.indexes().get(mapId) != null) {
-                plan(output.with(shuffle.indexes().get(mapId)));
+            } else if (indexes.get(mapId) != null) {
+                plan(output.with(indexes.get(mapId)));
             } else {
                 unknown.put(mapId, output.entry());
                 without.add(output);
             }
         }
-        Map<Long, RunIndexes.Load> loads = shuffle.indexes().load(unknown, task.partitions());
+        Map<Long, RunIndexes.Load> loads = indexes.load(unknown);
         Map<RunIndexes.Load, List<WantedOutput>> byLoad = new LinkedHashMap<>();
         for (WantedOutput output : without) {
             RunIndexes.Load load = loads.get(output.ref().mapId());
             if (load == null) {
                 // Another task has read it in between.
-                plan(output.with(shuffle.indexes().get(output.ref().mapId())));
+                plan(output.with(indexes.get(output.ref().mapId())));
             } else {
                 byLoad.computeIfAbsent(load, l -> new ArrayList<>()).add(output);
             }
@@ -107,17 +120,23 @@ final class RdmaWay implements AutoCloseable {
     }
 
     @GuardedBy("this")
+    private RunIndexes indexes(PeerShuffle shuffle) {
+        return byPeer.get(shuffle).runs();
+    }
+
+    @GuardedBy("this")
     private void pin(PeerShuffle shuffle, List<WantedOutput> files) {
         if (!files.isEmpty()) {
             List<Long> mapIds =
                     files.stream().map(output -> output.ref().mapId()).toList();
-            pending.await(shuffle.pins().ask(mapIds, task.partitions()), files, (nothing, e) -> pinned(files));
+            pending.await(byPeer.get(shuffle).files().ask(mapIds), files, (nothing, e) -> pinned(files));
         }
     }
 
     private synchronized void pinned(List<WantedOutput> files) {
         for (WantedOutput output : files) {
-            PinnedOutputs.Pinned file = output.shuffle().pins().get(output.ref().mapId());
+            PinnedOutputs.Pinned file =
+                    byPeer.get(output.shuffle()).files().get(output.ref().mapId());
             if (file == null) {
                 // The peer has said why, and nothing was lost: it is fetched as all files are.
                 giveTo(output.ref());
@@ -137,7 +156,7 @@ final class RdmaWay implements AutoCloseable {
         for (WantedOutput output : outputs) {
             IOException failure = failures.get(output.ref().mapId());
             if (failure == null) {
-                plan(output.with(output.shuffle().indexes().get(output.ref().mapId())));
+                plan(output.with(indexes(output.shuffle()).get(output.ref().mapId())));
             } else {
                 failed(output, failure, refused);
             }

@@ -3,13 +3,14 @@ package io.verbena.shuffle.reader;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.verbena.arena.RegisteredBuffer;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
-import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metadata.RunIndex;
 import io.verbena.shuffle.metadata.RunLocation;
 import io.verbena.transport.ReadRequest;
 import io.verbena.transport.TransportException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -22,8 +23,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The run indexes of one shuffle's map outputs in one peer's memory, each read once for all reduce tasks of this executor: eight
- * heap bytes per partition and run, for as long as the lease on the shuffle.
+ * The same part of the index of every run that one shuffle's map outputs have in one peer's memory, each read once: whole and for
+ * all reduce tasks of this executor, or the windows that one task needs, see {@link IndexSpan}.
  *
  * <p>Indexes are read in few requests, of which few are in flight. What could not be read is forgotten, so the next task tries
  * again.
@@ -37,6 +38,7 @@ final class RunIndexes {
 
     private final PeerShuffle shuffle;
     private final PeerResources resources;
+    private final IndexSpan span;
     private final Map<Long, List<RunIndex>> known = new ConcurrentHashMap<>();
 
     @GuardedBy("this")
@@ -48,28 +50,17 @@ final class RunIndexes {
     @GuardedBy("this")
     private int inFlight;
 
-    RunIndexes(PeerShuffle shuffle, PeerResources resources) {
+    RunIndexes(PeerShuffle shuffle, PeerResources resources, IndexSpan span) {
         this.shuffle = shuffle;
         this.resources = resources;
+        this.span = span;
     }
 
     /** The indexes of some map outputs, by one request. */
     static final class Load {
         private final Map<Long, MapOutputDirectory.Entry> entries = new LinkedHashMap<>();
-        private final int partitions;
-        private final long headBytes;
         private final CompletableFuture<Map<Long, IOException>> done = new CompletableFuture<>();
         private int runs;
-
-        private Load(int partitions) {
-            this.partitions = partitions;
-            this.headBytes = RunImage.overhead(partitions);
-        }
-
-        private boolean hasRoom(int more) {
-            int all = runs + more;
-            return runs == 0 || (all <= MAX_REQUEST_RUNS && all * headBytes <= MAX_REQUEST_BYTES);
-        }
 
         /** Completes with the map outputs whose indexes could not be read, and why; the others are known then. */
         CompletableFuture<Map<Long, IOException>> done() {
@@ -88,11 +79,11 @@ final class RunIndexes {
      * @param wanted map outputs in the peer's memory
      * @return for each map output that is not known yet, what to wait for; several share one
      */
-    Map<Long, Load> load(Map<Long, MapOutputDirectory.Entry> wanted, int partitions) {
+    Map<Long, Load> load(Map<Long, MapOutputDirectory.Entry> wanted) {
         Map<Long, Load> found = new HashMap<>();
         List<Load> start = new ArrayList<>();
         synchronized (this) {
-            Load open = new Load(partitions);
+            Load open = new Load();
             for (Map.Entry<Long, MapOutputDirectory.Entry> output : wanted.entrySet()) {
                 long mapId = output.getKey();
                 Load load = loading.get(mapId);
@@ -101,8 +92,8 @@ final class RunIndexes {
                 }
                 if (load == null) {
                     int runs = output.getValue().runs().size();
-                    if (!open.hasRoom(runs)) {
-                        open = new Load(partitions);
+                    if (!hasRoom(open, runs)) {
+                        open = new Load();
                     }
                     load = open;
                     if (load.entries.isEmpty()) {
@@ -120,6 +111,16 @@ final class RunIndexes {
         return found;
     }
 
+    private boolean hasRoom(Load load, int more) {
+        int all = load.runs + more;
+        return load.runs == 0 || (all <= MAX_REQUEST_RUNS && bytes(all) <= MAX_REQUEST_BYTES);
+    }
+
+    /** Memory that the index parts of so many runs take. */
+    private long bytes(int runs) {
+        return (long) runs * span.bytes();
+    }
+
     @GuardedBy("this")
     private void takeNext(List<Load> start) {
         while (inFlight < MAX_REQUESTS_IN_FLIGHT && !waiting.isEmpty()) {
@@ -132,9 +133,9 @@ final class RunIndexes {
         resources.inBackground(() -> {
             RegisteredBuffer memory = null;
             try {
-                memory = resources.arena().tryAcquire(Math.max(1, load.runs * load.headBytes));
+                memory = resources.arena().tryAcquire(Math.max(1, bytes(load.runs)));
                 if (memory == null) {
-                    throw new NoReadMemoryException(load.runs * load.headBytes);
+                    throw new NoReadMemoryException(bytes(load.runs));
                 }
                 post(load, memory);
             } catch (IOException | RuntimeException e) {
@@ -151,8 +152,10 @@ final class RunIndexes {
         List<ReadRequest.Range> ranges = new ArrayList<>();
         for (MapOutputDirectory.Entry entry : load.entries.values()) {
             for (RunLocation run : entry.runs()) {
-                long length = Math.min(load.headBytes, run.length());
-                ranges.add(new ReadRequest.Range(run.address(), run.rkey(), length, ranges.size() * load.headBytes));
+                // Not beyond the image: what is said to be shorter than its index is refused when it is checked.
+                long length = Math.max(0, Math.min(span.bytes(), run.length() - span.offset()));
+                ranges.add(
+                        new ReadRequest.Range(run.address() + span.offset(), run.rkey(), length, bytes(ranges.size())));
             }
         }
         long deadlineNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(resources.timeoutMs());
@@ -206,20 +209,19 @@ final class RunIndexes {
 
     private Map<Long, IOException> copy(Load load, RegisteredBuffer memory) {
         Map<Long, IOException> failures = new HashMap<>();
+        ByteBuffer windows = memory.buffer();
         int at = 0;
-        int headBytes = (int) load.headBytes;
         for (Map.Entry<Long, MapOutputDirectory.Entry> output : load.entries.entrySet()) {
             List<RunIndex> indexes = new ArrayList<>();
             try {
                 for (RunLocation run : output.getValue().runs()) {
-                    indexes.add(RunIndex.copyOf(
-                            memory.buffer().slice(at, headBytes), output.getKey(), load.partitions, run.length()));
-                    at += headBytes;
+                    indexes.add(RunIndex.copyOf(windows.slice(at, span.bytes()), output.getKey(), span, run.length()));
+                    at += span.bytes();
                 }
                 known.put(output.getKey(), List.copyOf(indexes));
             } catch (CorruptMetadataException e) {
                 failures.put(output.getKey(), e);
-                at += (output.getValue().runs().size() - indexes.size()) * headBytes;
+                at += (output.getValue().runs().size() - indexes.size()) * span.bytes();
             }
         }
         return failures;

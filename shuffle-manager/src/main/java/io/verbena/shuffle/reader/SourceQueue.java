@@ -8,12 +8,14 @@ import java.io.InputStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -42,14 +44,27 @@ final class SourceQueue {
     private final NettyWay netty;
     private final MappedWay mapped;
     private final RdmaWay rdma;
-    private final Deque<PendingPeer> pending = new ArrayDeque<>();
+    private final Set<PendingPeer> pending = new LinkedHashSet<>();
+
+    /** Those of which the outcome has come; filled by whoever brings it. */
+    private final Queue<PendingPeer> answered = new ConcurrentLinkedQueue<>();
+
     private final List<PeerRegistry.Use> uses = new ArrayList<>();
     private final Set<BlockSource> open = ConcurrentHashMap.newKeySet();
     private long startedNs;
     private volatile boolean exhausted;
     private volatile boolean closed;
 
-    private record PendingPeer(PeerRegistry.Use use, List<MapRef> refs) {}
+    /** A peer that is being asked; each is equal to itself only. */
+    private static final class PendingPeer {
+        final PeerRegistry.Use use;
+        final List<MapRef> refs;
+
+        PendingPeer(PeerRegistry.Use use, List<MapRef> refs) {
+            this.use = use;
+            this.refs = refs;
+        }
+    }
 
     /** Creates an empty queue; {@link #start} fills it, once {@link #close} is sure to be called. */
     SourceQueue(
@@ -78,8 +93,12 @@ final class SourceQueue {
             } else {
                 PeerRegistry.Use use = resources.peers().acquire(location.getKey(), task.shuffleId());
                 uses.add(use);
-                pending.add(new PendingPeer(use, location.getValue()));
-                CompletableFuture<PeerShuffle> unused = use.shuffle().whenComplete((shuffle, e) -> bell.ring());
+                PendingPeer peer = new PendingPeer(use, location.getValue());
+                pending.add(peer);
+                CompletableFuture<PeerShuffle> unused = use.shuffle().whenComplete((shuffle, e) -> {
+                    answered.add(peer);
+                    bell.ring();
+                });
             }
         }
     }
@@ -137,7 +156,9 @@ final class SourceQueue {
             return;
         }
         if (!pending.isEmpty()) {
-            resolve(pending.poll());
+            PendingPeer late = pending.iterator().next();
+            pending.remove(late);
+            resolve(late);
         } else if (!rdma.isDone()) {
             rdma.timedOut();
         } else {
@@ -198,36 +219,33 @@ final class SourceQueue {
     }
 
     private void resolveFinishedPeers() throws InterruptedException {
-        for (int i = pending.size(); i > 0; i--) {
-            PendingPeer peer = pending.poll();
-            if (peer.use().shuffle().isDone()) {
+        for (PendingPeer peer = answered.poll(); peer != null; peer = answered.poll()) {
+            if (pending.remove(peer)) {
                 resolve(peer);
-            } else {
-                pending.add(peer);
             }
         }
     }
 
     /** Sorts a peer's map outputs by the way they will be read. */
     private void resolve(PendingPeer peer) throws InterruptedException {
-        MapRef first = peer.refs().get(0);
+        MapRef first = peer.refs.get(0);
         List<MapRef> overNetwork = new ArrayList<>();
-        Map<MapRef, MapOutputDirectory.Entry> byRead = new LinkedHashMap<>();
+        List<WantedOutput> byRead = new ArrayList<>();
         PeerShuffle shuffle;
         try {
             shuffle = await(peer);
             if (shuffle == null) {
-                overNetwork.addAll(peer.refs());
+                overNetwork.addAll(peer.refs);
             } else {
                 long generation = shuffle.generation();
-                for (MapRef ref : peer.refs()) {
+                for (MapRef ref : peer.refs) {
                     MapOutputDirectory.Entry entry = shuffle.find(ref.mapId(), generation);
                     if (entry == null || !shuffle.reaches(entry)) {
                         overNetwork.add(ref);
                     } else if (shuffle.inPlace()) {
                         mapped.add(ref, shuffle, entry);
                     } else {
-                        byRead.put(ref, entry);
+                        byRead.add(new WantedOutput(ref, shuffle, entry, null, false));
                     }
                 }
             }
@@ -245,7 +263,7 @@ final class SourceQueue {
     private PeerShuffle await(PendingPeer peer) throws IOException, InterruptedException {
         long began = System.nanoTime();
         try {
-            return peer.use().shuffle().get(leftMs(), TimeUnit.MILLISECONDS);
+            return peer.use.shuffle().get(leftMs(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof IOException io) {
                 throw io;
@@ -254,7 +272,7 @@ final class SourceQueue {
             throw ReadTask.raise(e.getCause());
         } catch (TimeoutException e) {
             throw new IOException(
-                    BlockClient.name(peer.refs().get(0).location()) + " did not answer within "
+                    BlockClient.name(peer.refs.get(0).location()) + " did not answer within "
                             + resources.fetchTimeoutMs()
                             + " ms; if the peer is only slow, raise spark.shuffle.rdma.fetch.timeout",
                     e);

@@ -1,6 +1,7 @@
 package io.verbena.shuffle.resolver;
 
 import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.PinnedFile;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.ShuffleCounter;
@@ -53,12 +54,18 @@ public final class BlockServer {
                 ByteBuffer.wrap(store.directory(shuffleId, pinnableBytes).encode()));
     }
 
-    /** Where the file of a map output can be read, or why it cannot. */
-    public ManagedBuffer pin(int shuffleId, long mapId) {
+    /**
+     * Where the blocks {@code [startReduceId, endReduceId)} of a map output can be read in its file, or why they cannot.
+     *
+     * @throws IOException if there are no such blocks
+     */
+    public ManagedBuffer pin(int shuffleId, long mapId, int startReduceId, int endReduceId) throws IOException {
         counters.add(ShuffleCounter.SERVED_REQUESTS, 1);
-        PinnedFile answer = pins != null && store.get(shuffleId, mapId) instanceof MapOutput.OnDisk output
-                ? pins.pin(shuffleId, output)
-                : PinnedFile.refused("no file that could be pinned");
+        PinnedFile answer = PinnedFile.refused("no file that could be pinned");
+        if (pins != null && store.get(shuffleId, mapId) instanceof MapOutput.OnDisk output) {
+            checkRange(shuffleId, output, startReduceId, endReduceId);
+            answer = pins.pin(shuffleId, output, IndexSpan.of(startReduceId, endReduceId, output.partitions()));
+        }
         return new NioManagedBuffer(ByteBuffer.wrap(answer.encode(shuffleId, mapId)));
     }
 

@@ -4,6 +4,7 @@ import io.verbena.memory.Segment;
 import io.verbena.registration.FileLease;
 import io.verbena.registration.MrCache;
 import io.verbena.registration.RegistrationException;
+import io.verbena.shuffle.metadata.IndexSpan;
 import io.verbena.shuffle.metadata.PinnedFile;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metadata.RunLocation;
@@ -38,7 +39,8 @@ public final class PinnedFiles implements AutoCloseable {
 
     private record Key(int shuffleId, long mapId) {}
 
-    private record Pin(FileLease lease, PinnedFile answer) {}
+    /** @param head what a run image with the file's blocks would begin with */
+    private record Pin(FileLease lease, RunLocation location, ByteBuffer head) {}
 
     /**
      * Creates it without files.
@@ -59,23 +61,23 @@ public final class PinnedFiles implements AutoCloseable {
         return smallestBytes;
     }
 
-    /** Has a map output's file registered, unless it is, and says where it is; or says why it is not. */
-    PinnedFile pin(int shuffleId, MapOutput.OnDisk output) {
+    /** Has a map output's file registered, unless it is, and says where it is, with a part of the index; or says why it is not. */
+    PinnedFile pin(int shuffleId, MapOutput.OnDisk output, IndexSpan span) {
         if (output.bytes() < Math.max(1, smallestBytes)) {
             return refused(shuffleId, output, "cheaper to send: lengthBytes=" + output.bytes());
         }
         try {
-            return tryPin(shuffleId, output);
+            return tryPin(shuffleId, output, span);
         } catch (RegistrationException e) {
-            return sweep() ? pinAgain(shuffleId, output) : refused(shuffleId, output, e.getMessage());
+            return sweep() ? pinAgain(shuffleId, output, span) : refused(shuffleId, output, e.getMessage());
         } catch (IOException e) {
             return refused(shuffleId, output, e.getMessage());
         }
     }
 
-    private PinnedFile pinAgain(int shuffleId, MapOutput.OnDisk output) {
+    private PinnedFile pinAgain(int shuffleId, MapOutput.OnDisk output, IndexSpan span) {
         try {
-            return tryPin(shuffleId, output);
+            return tryPin(shuffleId, output, span);
         } catch (RegistrationException | IOException e) {
             return refused(shuffleId, output, e.getMessage());
         }
@@ -87,7 +89,8 @@ public final class PinnedFiles implements AutoCloseable {
         return PinnedFile.refused(why);
     }
 
-    private PinnedFile tryPin(int shuffleId, MapOutput.OnDisk output) throws RegistrationException, IOException {
+    private PinnedFile tryPin(int shuffleId, MapOutput.OnDisk output, IndexSpan span)
+            throws RegistrationException, IOException {
         Exception[] failure = new Exception[1];
         // Always under the map's lock, also if it is there: a sweep must come wholly before or wholly after.
         Pin pin = pins.compute(new Key(shuffleId, output.mapId()), (key, known) -> {
@@ -104,7 +107,7 @@ public final class PinnedFiles implements AutoCloseable {
         if (failure[0] instanceof IOException e) {
             throw e;
         }
-        return pin.answer();
+        return PinnedFile.at(pin.location(), pin.head(), span);
     }
 
     private Pin make(int shuffleId, MapOutput.OnDisk output) throws RegistrationException, IOException {
@@ -120,7 +123,7 @@ public final class PinnedFiles implements AutoCloseable {
                     RunImage.overhead(output.partitions()) + output.bytes());
             counters.add(ShuffleCounter.FILES_PINNED, 1);
             made = true;
-            return new Pin(lease, new PinnedFile(location, head, null));
+            return new Pin(lease, location, head);
         } finally {
             if (!made) {
                 lease.close();

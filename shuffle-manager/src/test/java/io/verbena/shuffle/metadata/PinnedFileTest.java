@@ -10,17 +10,18 @@ import org.junit.jupiter.api.Test;
 class PinnedFileTest {
     private static final long[] STARTS = {0, 10, 10, 25};
     private static final int[] SUMS = {7, 0, -9};
-    private static final PinnedFile FILE = new PinnedFile(
+    private static final PinnedFile FILE = PinnedFile.at(
             new RunLocation(1L << 40, -5, RunImage.overhead(3) + 25),
             RunImage.head(12, BlockLayout.SPARK, STARTS, SUMS),
-            null);
+            IndexSpan.whole(3));
 
     @Test
     void shouldCarryAnIndexThatReadsAsThatOfARun() throws CorruptMetadataException {
         PinnedFile read = PinnedFile.decode(FILE.encode(3, 12), 3, 12);
         assertThat(read.location()).isEqualTo(FILE.location());
         assertThat(read.refusal()).isNull();
-        RunIndex index = RunIndex.copyOf(read.head(), 12, 3, read.location().length());
+        RunIndex index = RunIndex.copyOf(
+                read.windows(), 12, IndexSpan.whole(3), read.location().length());
         assertThat(index.layout()).isEqualTo(BlockLayout.SPARK);
         for (int p = 0; p < 3; p++) {
             assertThat(index.sliceOffset(p)).isEqualTo(RunImage.overhead(3) + STARTS[p]);
@@ -35,7 +36,7 @@ class PinnedFileTest {
         image.put((int) RunImage.overhead(3) + 4, (byte) 99);
         RunImage sealed = RunImage.seal(image, 12, BlockLayout.SPARK, STARTS);
         int[] sums = {sealed.sliceCrc(0), sealed.sliceCrc(1), sealed.sliceCrc(2)};
-        int length = 64 + 8 * 3 + 4;
+        int length = 64 + 140;
         assertThat(RunImage.head(12, BlockLayout.SPARK, STARTS, sums).slice(0, length))
                 .isEqualTo(image.slice(0, length));
     }

@@ -52,8 +52,10 @@ class ReservedBlocksTest {
                     ShuffleBlockBatchId id = (ShuffleBlockBatchId) rebuilt(name);
                     assertThat(id.shuffleId()).isEqualTo(5);
                     assertThat(id.mapId()).isEqualTo(mapId);
-                    assertThat(ReservedBlocks.isFrame(id.startReduceId())).isTrue();
-                    assertThat(id.endReduceId()).isNegative();
+                    assertThat(ReservedBlocks.isFrame(id.startReduceId(), id.endReduceId()))
+                            .isTrue();
+                    assertThat(ReservedBlocks.isPin(id.startReduceId(), id.endReduceId()))
+                            .isFalse();
                     assertThat(ReservedBlocks.encodeReduceId(id.startReduceId()))
                             .isEqualTo(start);
                     assertThat(ReservedBlocks.encodeReduceId(id.endReduceId())).isEqualTo(end);
@@ -63,9 +65,26 @@ class ReservedBlocksTest {
     }
 
     @Test
+    void shouldCarryTheRangeOfAFile() {
+        for (int start : new int[] {0, 1, 199, Integer.MAX_VALUE - 1}) {
+            for (int end : new int[] {0, 1, 200, Integer.MAX_VALUE}) {
+                ShuffleBlockBatchId id = (ShuffleBlockBatchId) rebuilt(ReservedBlocks.pin(5, 1L << 40, start, end));
+                assertThat(id.mapId()).isEqualTo(1L << 40);
+                assertThat(ReservedBlocks.isPin(id.startReduceId(), id.endReduceId()))
+                        .isTrue();
+                assertThat(ReservedBlocks.isFrame(id.startReduceId(), id.endReduceId()))
+                        .isFalse();
+                assertThat(ReservedBlocks.encodeReduceId(id.startReduceId())).isEqualTo(start);
+                assertThat(id.endReduceId()).isEqualTo(end);
+            }
+        }
+    }
+
+    @Test
     void shouldNotMeetABlockOfSparks() {
         for (int start : new int[] {0, 1, Integer.MAX_VALUE}) {
-            assertThat(ReservedBlocks.isFrame(start)).isFalse();
+            assertThat(ReservedBlocks.isFrame(start, Integer.MAX_VALUE)).isFalse();
+            assertThat(ReservedBlocks.isPin(start, Integer.MAX_VALUE)).isFalse();
         }
         assertThat(ReservedBlocks.ENDPOINT_MAP_ID).isNegative();
         assertThat(ReservedBlocks.DIRECTORY_MAP_ID).isNegative().isNotEqualTo(ReservedBlocks.ENDPOINT_MAP_ID);

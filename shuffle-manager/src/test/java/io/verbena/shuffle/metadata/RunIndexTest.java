@@ -10,7 +10,8 @@ import org.junit.jupiter.api.Test;
 
 class RunIndexTest {
     private static final long MAP_ID = 0x2_0000_0003L;
-    private static final int PARTITIONS = 9;
+    private static final int PARTITIONS = 35;
+    private static final IndexSpan WHOLE = IndexSpan.whole(PARTITIONS);
 
     private final Random random = new Random(17);
     private final long[] starts = new long[PARTITIONS + 1];
@@ -40,7 +41,11 @@ class RunIndexTest {
     }
 
     private RunIndex copyOf(ByteBuffer head) throws CorruptMetadataException {
-        return RunIndex.copyOf(head, MAP_ID, PARTITIONS, image.capacity());
+        return RunIndex.copyOf(windows(head, WHOLE), MAP_ID, WHOLE, image.capacity());
+    }
+
+    private static ByteBuffer windows(ByteBuffer head, IndexSpan span) {
+        return head.slice(span.offset(), span.bytes());
     }
 
     @Test
@@ -63,7 +68,7 @@ class RunIndexTest {
 
     @Test
     void shouldDetectEveryFlippedBit() {
-        for (int bit = 0; bit < 8 * (64 + 8 * PARTITIONS + 4); bit++) {
+        for (int bit = 8 * WHOLE.offset(); bit < 8 * (WHOLE.offset() + WHOLE.bytes()); bit++) {
             ByteBuffer head = head();
             head.put(bit / 8, (byte) (head.get(bit / 8) ^ 1 << bit % 8));
             assertThatThrownBy(() -> copyOf(head)).as("bit %d", bit).isInstanceOf(CorruptMetadataException.class);
@@ -72,18 +77,51 @@ class RunIndexTest {
 
     @Test
     void shouldRefuseTheIndexOfAnotherRun() {
-        assertThatThrownBy(() -> RunIndex.copyOf(head(), MAP_ID + 1, PARTITIONS, image.capacity()))
+        ByteBuffer windows = windows(head(), WHOLE);
+        assertThatThrownBy(() -> RunIndex.copyOf(windows, MAP_ID + 1, WHOLE, image.capacity()))
                 .isInstanceOf(CorruptMetadataException.class)
-                .hasMessageContaining("map id");
-        assertThatThrownBy(() -> RunIndex.copyOf(head(), MAP_ID, PARTITIONS - 1, image.capacity()))
+                .hasMessageContaining("is another run's");
+        assertThatThrownBy(() -> RunIndex.copyOf(windows, MAP_ID, IndexSpan.whole(PARTITIONS - 1), image.capacity()))
                 .isInstanceOf(CorruptMetadataException.class)
-                .hasMessageContaining("partitions");
+                .hasMessageContaining("is another run's");
         for (long length : new long[] {0, overhead - 1, overhead, image.capacity() - 1, image.capacity() + 1}) {
-            assertThatThrownBy(() -> RunIndex.copyOf(head(), MAP_ID, PARTITIONS, length))
+            assertThatThrownBy(() -> RunIndex.copyOf(windows, MAP_ID, WHOLE, length))
                     .isInstanceOf(CorruptMetadataException.class);
         }
-        ByteBuffer cut = head().slice(0, overhead - 1);
-        assertThatThrownBy(() -> copyOf(cut)).isInstanceOf(CorruptMetadataException.class);
+        ByteBuffer cut = windows.slice(0, WHOLE.bytes() - 1);
+        assertThatThrownBy(() -> RunIndex.copyOf(cut, MAP_ID, WHOLE, image.capacity()))
+                .isInstanceOf(CorruptMetadataException.class)
+                .hasMessageContaining("too short");
+    }
+
+    @Test
+    void shouldKnowASpanAsTheWholeDoes() throws CorruptMetadataException {
+        RunIndex whole = copyOf(head());
+        for (int first = 0; first < WHOLE.endWindow(); first++) {
+            for (int end = first + 1; end <= WHOLE.endWindow(); end++) {
+                IndexSpan span = new IndexSpan(PARTITIONS, first, end);
+                RunIndex part = RunIndex.copyOf(windows(head(), span), MAP_ID, span, image.capacity());
+                assertThat(part.layout()).isEqualTo(BlockLayout.ROWS);
+                for (int p = span.startReduceId(); p < span.endReduceId(); p++) {
+                    assertThat(part.sliceOffset(p)).isEqualTo(whole.sliceOffset(p));
+                    assertThat(part.sliceLength(p)).isEqualTo(whole.sliceLength(p));
+                    assertThat(part.sliceCrc(p)).isEqualTo(whole.sliceCrc(p));
+                    assertThat(part.rangeLength(p, span.endReduceId()))
+                            .isEqualTo(whole.rangeLength(p, span.endReduceId()));
+                }
+            }
+        }
+    }
+
+    @Test
+    void shouldRefuseOtherWindowsThanWereAskedFor() {
+        IndexSpan first = new IndexSpan(PARTITIONS, 0, 1);
+        IndexSpan second = new IndexSpan(PARTITIONS, 1, 2);
+        for (IndexSpan[] swapped : new IndexSpan[][] {{first, second}, {second, first}}) {
+            assertThatThrownBy(() -> RunIndex.copyOf(windows(head(), swapped[0]), MAP_ID, swapped[1], image.capacity()))
+                    .isInstanceOf(CorruptMetadataException.class)
+                    .hasMessageContaining("firstPartition=" + swapped[1].startReduceId());
+        }
     }
 
     @Test

@@ -96,7 +96,7 @@ class FileReadTest extends ReadFixture {
         assertThat(counters.get(ShuffleCounter.READ_NETTY_BYTES)).isZero();
         assertThat(counters.get(ShuffleCounter.READ_RETRIES)).isZero();
         // Six files, each asked for and registered once for five tasks.
-        assertThat(network.requests.stream().filter(id -> id.matches("shuffle_4_\\d+_-1")))
+        assertThat(network.requests.stream().filter(id -> id.matches("shuffle_4_\\d+_-1_\\d+")))
                 .hasSize(6);
         assertThat(near.counters().get(ShuffleCounter.FILES_PINNED)).isEqualTo(6);
         assertThat(near.fileCache().statistics()).isEqualTo(new MrCacheStatistics(0, 6, 0, 0, 0, 6, 6, 6 * PAGE));
@@ -107,7 +107,7 @@ class FileReadTest extends ReadFixture {
         MapRef small = commit(near, 10, BlockLayout.RECORDS, true);
         near.pinFiles(Files.size(dataFile(10)) + 1, 16 * PAGE);
         assertReads(small);
-        assertThat(network.requests).doesNotContain(ReservedBlocks.pin(SHUFFLE, 10));
+        assertThat(network.requests).doesNotContain(ReservedBlocks.pin(SHUFFLE, 10, 0, PARTITIONS));
         assertThat(counters.get(ShuffleCounter.READ_RDMA_BYTES)).isZero();
         assertThat(counters.get(ShuffleCounter.READ_RETRIES)).isZero();
     }
@@ -202,7 +202,7 @@ class FileReadTest extends ReadFixture {
     void shouldFetchWhenTheAnswerIsDamagedOrDoesNotCome() {
         commit(near, 10, BlockLayout.RECORDS, true);
         network.faults((id, bytes) -> {
-            if (id.equals(ReservedBlocks.pin(SHUFFLE, 10))) {
+            if (id.equals(ReservedBlocks.pin(SHUFFLE, 10, 0, PARTITIONS))) {
                 bytes[bytes.length - 70] ^= 1;
             }
             return bytes;
@@ -210,7 +210,7 @@ class FileReadTest extends ReadFixture {
         assertReads(0, PARTITIONS);
         endLeases();
         network.faults((id, bytes) -> {
-            if (id.equals(ReservedBlocks.pin(SHUFFLE, 10))) {
+            if (id.equals(ReservedBlocks.pin(SHUFFLE, 10, 0, PARTITIONS))) {
                 throw new IOException("no");
             }
             return bytes;

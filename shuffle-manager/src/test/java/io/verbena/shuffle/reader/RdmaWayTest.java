@@ -251,7 +251,8 @@ class RdmaWayTest extends ReadFixture {
     @Test
     void shouldDetectEveryFlippedByteOfAnIndex() {
         commit(near, 10, BlockLayout.RECORDS, false);
-        for (int at = 0; at < 64 + 8 * PARTITIONS + 4; at++) {
+        int windowsOfTwoRuns = 2 * 140;
+        for (int at = 0; at < windowsOfTwoRuns; at++) {
             int damaged = at;
             int indexRead = faults.reads.get();
             faults.damage = (n, received) -> {

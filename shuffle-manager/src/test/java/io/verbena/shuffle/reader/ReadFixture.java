@@ -57,6 +57,7 @@ abstract class ReadFixture {
     ViewTransport views;
     PeerRegistry peers;
     int mapIndex;
+    int partitions = PARTITIONS;
     long maxBytesInFlight = 5_000;
     long timeoutMs = TIMEOUT_MS;
 
@@ -124,9 +125,9 @@ abstract class ReadFixture {
     }
 
     MapRef commit(TestExecutor executor, long mapId, BlockLayout layout, boolean onDisk) {
-        byte[][] first = new byte[PARTITIONS][];
-        byte[][] second = new byte[PARTITIONS][];
-        for (int p = 0; p < PARTITIONS; p++) {
+        byte[][] first = new byte[partitions][];
+        byte[][] second = new byte[partitions][];
+        for (int p = 0; p < partitions; p++) {
             int count = count(mapId, p);
             switch (layout) {
                 case RECORDS -> {
@@ -151,13 +152,13 @@ abstract class ReadFixture {
         MapOutput.InMemory output = executor.memory().output(mapId, layout, first, second);
         if (onDisk) {
             try {
-                long[] lengths = executor.files().write(SHUFFLE, mapId, PARTITIONS, output.open());
+                long[] lengths = executor.files().write(SHUFFLE, mapId, partitions, output.open());
                 executor.store()
                         .commit(
                                 SHUFFLE,
                                 new MapOutput.OnDisk(
                                         mapId,
-                                        PARTITIONS,
+                                        partitions,
                                         Arrays.stream(lengths).sum()));
             } catch (IOException e) {
                 throw new AssertionError(e);
@@ -166,7 +167,7 @@ abstract class ReadFixture {
         } else {
             executor.store().commit(SHUFFLE, output);
         }
-        MapRef ref = new MapRef(executor.id(), mapId, 100 + mapIndex++, 0, PARTITIONS, 1000);
+        MapRef ref = new MapRef(executor.id(), mapId, 100 + mapIndex++, 0, partitions, 1000);
         refs.get(executor).add(ref);
         return ref;
     }
@@ -200,10 +201,10 @@ abstract class ReadFixture {
                                 .toList());
             }
         });
-        return queue(new FetchPlan(plan), PARTITIONS, inPlace, report);
+        return queue(new FetchPlan(plan), partitions, inPlace, report);
     }
 
-    SourceQueue queue(FetchPlan plan, int partitions, boolean inPlace, TempShuffleReadMetrics report) {
+    SourceQueue queue(FetchPlan plan, int allPartitions, boolean inPlace, TempShuffleReadMetrics report) {
         ReaderResources resources = new ReaderResources(
                 "self",
                 self.store(),
@@ -215,7 +216,7 @@ abstract class ReadFixture {
                 maxBytesInFlight,
                 1 << 20,
                 () -> folder.resolve("download").toFile());
-        SourceQueue queue = new SourceQueue(resources, SHUFFLE, partitions, report, counters);
+        SourceQueue queue = new SourceQueue(resources, SHUFFLE, allPartitions, report, counters);
         queues.add(queue);
         queue.start(plan);
         return queue;

@@ -72,16 +72,20 @@ final class TestNetwork implements BlockClient {
             buffer = peer.server().endpoint();
         } else if (mapId == ReservedBlocks.DIRECTORY_MAP_ID) {
             buffer = peer.server().directory(shuffleId);
-        } else if (parts.length == 4) {
-            assertThat(blockId).isEqualTo(ReservedBlocks.pin(shuffleId, mapId));
-            buffer = peer.server().pin(shuffleId, mapId);
         } else {
-            buffer = peer.server()
-                    .frame(
-                            shuffleId,
-                            mapId,
-                            ReservedBlocks.encodeReduceId(Integer.parseInt(parts[3])),
-                            ReservedBlocks.encodeReduceId(Integer.parseInt(parts[4])));
+            int start = Integer.parseInt(parts[3]);
+            int end = Integer.parseInt(parts[4]);
+            if (ReservedBlocks.isPin(start, end)) {
+                buffer = peer.server().pin(shuffleId, mapId, ReservedBlocks.encodeReduceId(start), end);
+            } else {
+                assertThat(ReservedBlocks.isFrame(start, end)).isTrue();
+                buffer = peer.server()
+                        .frame(
+                                shuffleId,
+                                mapId,
+                                ReservedBlocks.encodeReduceId(start),
+                                ReservedBlocks.encodeReduceId(end));
+            }
         }
         try (InputStream in = buffer.createInputStream()) {
             return in.readAllBytes();

@@ -99,8 +99,9 @@ class BlockServerTest {
     void shouldRefuseBlocksThatOnlyLookEmpty() {
         MapOutput.InMemory output = (MapOutput.InMemory) executor.store().get(1, 7);
         ByteBuffer run = output.runs().get(0).buffer().order(ByteOrder.nativeOrder());
-        assertThat(run.getInt(64 + 4)).isEqualTo(1);
-        run.putInt(64 + 4, 0);
+        int endOfFirst = 64 + 4 + 4;
+        assertThat(run.getInt(endOfFirst)).isEqualTo(1);
+        run.putInt(endOfFirst, 0);
         assertThatThrownBy(() -> server.frame(1, 7, 0, 1)).isInstanceOf(CorruptMetadataException.class);
     }
 

@@ -46,15 +46,15 @@ final class ManagedBlocks {
                 if (id.mapId() == ReservedBlocks.DIRECTORY_MAP_ID) {
                     return manager.runtime().server().directory(id.shuffleId());
                 }
-                if (id.reduceId() == ReservedBlocks.PIN_REDUCE_ID) {
-                    return manager.runtime().server().pin(id.shuffleId(), id.mapId());
-                }
                 toDisk(id.shuffleId(), id.mapId());
             } else if (blockId instanceof ShuffleBlockBatchId id) {
-                if (ReservedBlocks.isFrame(id.startReduceId())) {
-                    int start = ReservedBlocks.encodeReduceId(id.startReduceId());
+                int start = ReservedBlocks.encodeReduceId(id.startReduceId());
+                if (ReservedBlocks.isFrame(id.startReduceId(), id.endReduceId())) {
                     int end = ReservedBlocks.encodeReduceId(id.endReduceId());
                     return manager.runtime().server().frame(id.shuffleId(), id.mapId(), start, end);
+                }
+                if (ReservedBlocks.isPin(id.startReduceId(), id.endReduceId())) {
+                    return manager.runtime().server().pin(id.shuffleId(), id.mapId(), start, id.endReduceId());
                 }
                 toDisk(id.shuffleId(), id.mapId());
             }
