@@ -35,6 +35,7 @@ final class PeerShuffle {
     private final RemoteMemory memory;
     private final ReadLease lease;
     private final Map<IndexSpan, Indexed> whole = new ConcurrentHashMap<>();
+    private final Set<Long> refusedFiles = ConcurrentHashMap.newKeySet();
     private final Map<Long, List<RunImage>> images = new ConcurrentHashMap<>();
     private volatile MapOutputDirectory directory;
 
@@ -92,7 +93,8 @@ final class PeerShuffle {
     }
 
     private Indexed newIndexed(IndexSpan span) {
-        return new Indexed(new RunIndexes(this, resources, span), new PinnedOutputs(this, peer, resources, span));
+        return new Indexed(
+                new RunIndexes(this, resources, span), new PinnedOutputs(this, peer, resources, span, refusedFiles));
     }
 
     int shuffleId() {

@@ -11,12 +11,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The files of one shuffle that one peer was asked to make readable, each once, with the same part of its index. The answer is good
- * as long as the lease on the shuffle; so is a refusal.
+ * as long as the lease on the shuffle; so is a refusal, whatever the part.
  *
  * <p>Threads: any. Peers are asked in the background, many files by one request.
  */
@@ -27,13 +28,16 @@ final class PinnedOutputs {
     private final Peer peer;
     private final PeerResources resources;
     private final IndexSpan span;
+    private final Set<Long> refused;
     private final Map<Long, CompletableFuture<Pinned>> asked = new ConcurrentHashMap<>();
 
-    PinnedOutputs(PeerShuffle shuffle, Peer peer, PeerResources resources, IndexSpan span) {
+    /** @param refused map outputs of the shuffle whose files the peer does not make readable, shared by all parts of the indexes */
+    PinnedOutputs(PeerShuffle shuffle, Peer peer, PeerResources resources, IndexSpan span, Set<Long> refused) {
         this.shuffle = shuffle;
         this.peer = peer;
         this.resources = resources;
         this.span = span;
+        this.refused = refused;
     }
 
     /** A file that is read as a run in memory is; {@link #NONE} if it is not to be had. */
@@ -48,7 +52,9 @@ final class PinnedOutputs {
         for (long mapId : mapIds) {
             CompletableFuture<Pinned> fresh = new CompletableFuture<>();
             CompletableFuture<Pinned> known = asked.putIfAbsent(mapId, fresh);
-            if (known == null) {
+            if (known == null && refused.contains(mapId)) {
+                fresh.complete(Pinned.NONE);
+            } else if (known == null) {
                 mine.put(mapId, fresh);
             }
             all.add(known == null ? fresh : known);
@@ -96,6 +102,7 @@ final class PinnedOutputs {
             if (file.refusal() == null) {
                 return open(mapId, file);
             }
+            refused.add(mapId);
             peer.warnOnce("FILES_REFUSED", "does not make a file readable, it is fetched: " + file.refusal());
         } catch (CorruptMetadataException e) {
             peer.warnOnce("FILES_DAMAGED", "gives a damaged answer for a file, it is fetched: " + e.getMessage());

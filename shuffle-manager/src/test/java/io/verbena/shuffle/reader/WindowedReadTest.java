@@ -103,6 +103,17 @@ class WindowedReadTest extends ReadFixture {
     }
 
     @Test
+    void shouldNotAskAgainForAFileThatWasRefusedToAnotherTask() {
+        near.pinFiles(1, 1);
+        commit(near, 10, BlockLayout.RECORDS, true);
+        assertReads(100, 101);
+        assertReads(31, 33);
+        assertThat(near.counters().get(ShuffleCounter.FILE_PIN_REFUSALS)).isEqualTo(1);
+        assertThat(network.requests.stream().filter(id -> id.matches("shuffle_4_10_-\\d+_\\d+")))
+                .hasSize(1);
+    }
+
+    @Test
     void shouldAskForTheWindowsOfAFileThatATaskNeeds() {
         near.pinFiles(1, 1 << 20);
         commit(near, 10, BlockLayout.RECORDS, true);

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -139,6 +140,7 @@ public final class JobsCommand implements Callable<Integer> {
                         "Workloads, in what modes each runs by default:",
                         Arrays.stream(Workload.values())
                                 .map(workload -> String.format(
+                                        Locale.ROOT,
                                         "  %-18s %s%s",
                                         workload,
                                         labels(workload.modes()),
