@@ -214,7 +214,8 @@ abstract class ReadFixture {
                 timeoutMs,
                 maxBytesInFlight,
                 1 << 20,
-                () -> folder.resolve("download").toFile());
+                () -> folder.resolve("download").toFile(),
+                true);
         SourceQueue queue = new SourceQueue(resources, SHUFFLE, partitions, report, counters);
         queues.add(queue);
         queue.start(plan);
