@@ -217,6 +217,13 @@ public final class RdmaConf {
                             "Most bytes a reduce task has requested and not yet received; one block is always admitted. Of what is read by"
                                     + " RDMA, most bytes it holds; a map output of which a task wants more comes over Netty."));
 
+    private static final ConfigKey<Boolean> SORT_ENABLED = declare(ConfigKey.bool("sort.enabled")
+            .defaultValue("true")
+            .since("0.1.0")
+            .doc(
+                    "Sort records on the reduce side (`sortByKey`, `repartitionAndSortWithinPartitions`) by a prefix of their"
+                            + " keys, with spills. `false`: with Spark's sorter, which takes more CPU."));
+
     private static final ConfigKey<Long> LEASE_IDLE = declare(ConfigKey.millis("lease.idle", "100ms", "1h")
             .defaultValue("2s")
             .since("0.1.0")
@@ -411,6 +418,11 @@ public final class RdmaConf {
     /** Returns the most bytes that one reduce task has requested and not yet received. */
     public long maxBytesInFlight() {
         return get(MAX_BYTES_IN_FLIGHT);
+    }
+
+    /** Whether records are put in order by our sorter; if not, by Spark's. */
+    public boolean sortEnabled() {
+        return get(SORT_ENABLED);
     }
 
     /** Returns how long a lease on a peer's shuffle outlives its last task, in milliseconds. */

@@ -43,7 +43,11 @@ public enum ShuffleCounter {
     /** Requests for that which were refused: the peer fetches the blocks. */
     FILE_PIN_REFUSALS("filePinRefusals"),
     /** Blocks and directories answered to peers over Spark's block transfer. */
-    SERVED_REQUESTS("servedRequests");
+    SERVED_REQUESTS("servedRequests"),
+    /** Sorts of a reduce task's records, all or those that were then spilled, in which the ordering confirmed that of prefixes. */
+    SORTS_BY_PREFIX("sortsByPrefix"),
+    /** Other such sorts: keys without a prefix, an ordering that does not follow it, or few records. */
+    SORTS_BY_COMPARISON("sortsByComparison");
 
     private final String label;
 

@@ -19,6 +19,7 @@ import org.apache.spark.serializer.SerializerManager;
  * @param maxBytesInFlight bound of one task's requests over Spark's block transfer
  * @param maxBytesToMemory larger map outputs are fetched to a file (spark.network.maxRemoteBlockSizeFetchToMem)
  * @param tempFiles makes such files
+ * @param ownSort whether records are put in order by our sorter rather than Spark's
  */
 public record ReaderResources(
         String executorId,
@@ -30,4 +31,5 @@ public record ReaderResources(
         long fetchTimeoutMs,
         long maxBytesInFlight,
         long maxBytesToMemory,
-        Supplier<File> tempFiles) {}
+        Supplier<File> tempFiles,
+        boolean ownSort) {}

@@ -2,6 +2,7 @@ package io.verbena.shuffle.reader;
 
 import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.seam.SparkSeam;
+import io.verbena.shuffle.sort.KeySorter;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.MapOutputTracker;
@@ -13,9 +14,10 @@ import org.apache.spark.util.TaskCompletionListener;
 import scala.Product2;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
+import scala.math.Ordering;
 
 /**
- * Reads a range of reduce partitions from a range of map outputs; aggregation and ordering are Spark's.
+ * Reads a range of reduce partitions from a range of map outputs; aggregation is Spark's, ordering is {@link KeySorter}'s.
  *
  * <p>Threads: confined to the reduce task's thread.
  */
@@ -87,9 +89,11 @@ public final class RegisteredReader<K, C> implements ShuffleReader<K, C> {
         Iterator input = new InterruptibleIterator(context, new Merging(records));
         Iterator<Product2<K, C>> result = aggregated(input);
         if (dependency.keyOrdering().isDefined()) {
-            result = SparkSeam.<K, C>sorterByKey(
-                            context, dependency.keyOrdering().get(), dependency.serializer())
-                    .insertAllAndUpdateMetrics((Iterator) result);
+            Ordering<K> ordering = dependency.keyOrdering().get();
+            result = resources.ownSort()
+                    ? new KeySorter(context, ordering, dependency.serializer(), counters).sort(result)
+                    : SparkSeam.<K, C>sorterByKey(context, ordering, dependency.serializer())
+                            .insertAllAndUpdateMetrics((Iterator) result);
         }
         // Aggregation and sorting have consumed the interruptible iterator; what they return needs one of its own.
         return result instanceof InterruptibleIterator ? result : new InterruptibleIterator<>(context, result);

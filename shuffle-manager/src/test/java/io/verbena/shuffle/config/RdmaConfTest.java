@@ -40,6 +40,7 @@ class RdmaConfTest {
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(30_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
+        assertThat(conf.sortEnabled()).isTrue();
         assertThat(conf.leaseIdleMs()).isEqualTo(2_000);
     }
 
@@ -73,6 +74,7 @@ class RdmaConfTest {
                 "verbs.retry.interval", "5min",
                 "fetch.timeout", "2min",
                 "fetch.maxBytesInFlight", "4m",
+                "sort.enabled", "false",
                 "lease.idle", "250ms");
         assertThat(spark.getAll()).as("a new key belongs in this test").hasSameSizeAs(RdmaConf.keys());
 
@@ -111,6 +113,7 @@ class RdmaConfTest {
         assertThat(conf.verbsRetryIntervalMs()).isEqualTo(300_000);
         assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(4 * MIB);
+        assertThat(conf.sortEnabled()).isFalse();
         assertThat(conf.leaseIdleMs()).isEqualTo(250);
     }
 

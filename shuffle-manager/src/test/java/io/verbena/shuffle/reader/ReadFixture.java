@@ -215,7 +215,8 @@ abstract class ReadFixture {
                 timeoutMs,
                 maxBytesInFlight,
                 1 << 20,
-                () -> folder.resolve("download").toFile());
+                () -> folder.resolve("download").toFile(),
+                true);
         SourceQueue queue = new SourceQueue(resources, SHUFFLE, allPartitions, report, counters);
         queues.add(queue);
         queue.start(plan);

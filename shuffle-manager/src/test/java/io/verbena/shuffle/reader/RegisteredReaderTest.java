@@ -184,7 +184,8 @@ class RegisteredReaderTest {
                 20_000,
                 1 << 20,
                 1 << 30,
-                () -> folder.resolve("download").toFile());
+                () -> folder.resolve("download").toFile(),
+                true);
     }
 
     private List<String> read(

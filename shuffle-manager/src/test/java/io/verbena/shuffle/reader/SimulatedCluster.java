@@ -101,7 +101,8 @@ final class SimulatedCluster implements AutoCloseable {
                 200 << 20,
                 () -> {
                     throw new AssertionError("nothing is downloaded");
-                });
+                },
+                true);
         SourceQueue queue =
                 new SourceQueue(resources, shuffleId, size.partitions(), new TempShuffleReadMetrics(), self.counters());
         queue.start(plan);

@@ -134,7 +134,8 @@ final class ExecutorRuntime implements AutoCloseable {
                 conf.fetchTimeoutMs(),
                 conf.maxBytesInFlight(),
                 sparkConf.getSizeAsBytes(FETCH_TO_FILE, "200m"),
-                () -> blockManager.diskBlockManager().createTempLocalBlock()._2());
+                () -> blockManager.diskBlockManager().createTempLocalBlock()._2(),
+                conf.sortEnabled());
         memoryWork.execute(() -> arena.prewarm(conf.prewarm()));
         long idleNs = TimeUnit.MILLISECONDS.toNanos(conf.leaseIdleMs());
         every(conf.leaseIdleMs(), () -> peers.closeIdle(idleNs));
