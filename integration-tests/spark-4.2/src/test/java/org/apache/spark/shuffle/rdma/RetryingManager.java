@@ -140,7 +140,8 @@ public class RetryingManager extends RdmaShuffleManager {
                 real.fetchTimeoutMs(),
                 real.maxBytesInFlight(),
                 real.maxBytesToMemory(),
-                real.tempFiles());
+                real.tempFiles(),
+                real.ownSort());
         CounterSink counters = ours.totals();
         return new RegisteredReader<>(
                 asLost,
