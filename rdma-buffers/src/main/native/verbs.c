@@ -11,6 +11,9 @@
 /* IB_UVERBS_ACCESS_OPTIONAL_RANGE of the kernel's ABI: bits 20 to 29. */
 #define OPTIONAL_ACCESS 0x3ff00000u
 
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S INT64_C(1000000000)
+
 bool require_device(JNIEnv *env, const char *function, const struct rdma_cm_id *id)
 {
     if (id->verbs == NULL) {
@@ -29,25 +32,26 @@ int set_nonblocking(int fd)
     return 0;
 }
 
-static int64_t monotonic_ms(void)
+static int64_t monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
 int poll_within(struct pollfd *entries, int count, int timeout_ms)
 {
-    int64_t deadline = timeout_ms < 0 ? 0 : monotonic_ms() + timeout_ms;
-    int remaining = timeout_ms;
+    int64_t deadline = timeout_ms < 0 ? 0 : monotonic_ns() + timeout_ms * NS_PER_MS;
+    int64_t left = timeout_ms * NS_PER_MS;
     while (true) {
-        int ready = poll(entries, (nfds_t)count, remaining);
+        struct timespec timeout = {.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S};
+        int ready = ppoll(entries, (nfds_t)count, timeout_ms < 0 ? NULL : &timeout, NULL);
         if (ready >= 0 || errno != EINTR) {
             return ready;
         }
         if (timeout_ms >= 0) {
-            int64_t left = deadline - monotonic_ms();
-            remaining = left > 0 ? (int)left : 0;
+            left = deadline - monotonic_ns();
+            left = left > 0 ? left : 0;
         }
     }
 }
