@@ -16,6 +16,7 @@ final class MappedWay {
     private final ReadTask task;
     private final NettyWay fallback;
     private final Deque<InPlace> waiting = new ArrayDeque<>();
+    private final LocalReads reads;
 
     private record InPlace(MapRef ref, PeerShuffle shuffle, MapOutputDirectory.Entry entry) {}
 
@@ -23,10 +24,16 @@ final class MappedWay {
     MappedWay(ReadTask task, NettyWay fallback) {
         this.task = task;
         this.fallback = fallback;
+        this.reads = new LocalReads(task, ShuffleCounter.READ_MAPPED_BYTES);
     }
 
     void add(MapRef ref, PeerShuffle shuffle, MapOutputDirectory.Entry entry) {
         waiting.add(new InPlace(ref, shuffle, entry));
+    }
+
+    /** Reports what was read so far. */
+    void report() {
+        reads.report();
     }
 
     /** Opens the next one; {@code null} after the last. */
@@ -36,7 +43,7 @@ final class MappedWay {
             try {
                 RunSource source =
                         new RunSource(ref, block.shuffle().open(ref.mapId(), block.entry(), task.partitions()));
-                task.local(source.bytes(), ShuffleCounter.READ_MAPPED_BYTES);
+                reads.add(source.bytes());
                 return source;
             } catch (IOException e) {
                 task.counters().add(ShuffleCounter.READ_RETRIES, 1);

@@ -25,9 +25,9 @@ record ReadTask(
         ShuffleReadMetricsReporter metrics,
         CounterSink counters) {
 
-    /** Counts a map output that was read from this host. */
-    void local(long bytes, ShuffleCounter counter) {
-        metrics.incLocalBlocksFetched(1);
+    /** Counts map outputs that were read from this host. */
+    void local(int mapOutputs, long bytes, ShuffleCounter counter) {
+        metrics.incLocalBlocksFetched(mapOutputs);
         metrics.incLocalBytesRead(bytes);
         counters.add(counter, bytes);
     }

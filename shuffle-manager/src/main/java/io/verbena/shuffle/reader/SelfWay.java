@@ -7,22 +7,27 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.LongFunction;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /** Map outputs of this executor: in its own memory, or in a file of its own. Threads: confined to the task. */
 final class SelfWay implements AutoCloseable {
     private final ReadTask task;
     private final Deque<MapRef> waiting = new ArrayDeque<>();
+    private final LocalReads reads;
     private ReadLease lease;
+    private LongFunction<MapOutput> outputs;
 
     SelfWay(ReadTask task) {
         this.task = task;
+        this.reads = new LocalReads(task, ShuffleCounter.READ_SELF_BYTES);
     }
 
     /** Takes the lease on the shuffle and remembers the map outputs. */
     void add(List<MapRef> refs) {
         if (lease == null) {
             lease = task.resources().store().lease(task.shuffleId());
+            outputs = task.resources().store().outputs(task.shuffleId());
         }
         waiting.addAll(refs);
     }
@@ -36,16 +41,16 @@ final class SelfWay implements AutoCloseable {
     private BlockSource open(MapRef ref) {
         ManagedBuffer buffer = null;
         try {
-            if (task.resources().store().get(task.shuffleId(), ref.mapId()) instanceof MapOutput.InMemory memory) {
+            if (outputs.apply(ref.mapId()) instanceof MapOutput.InMemory memory) {
                 RunSource source = new RunSource(ref, memory.open());
-                task.local(source.bytes(), ShuffleCounter.READ_SELF_BYTES);
+                reads.add(source.bytes());
                 return source;
             }
             buffer = task.resources()
                     .server()
                     .frame(task.shuffleId(), ref.mapId(), ref.startReduceId(), ref.endReduceId());
             FrameSource source = new FrameSource(ref, buffer);
-            task.local(source.bytes(), ShuffleCounter.READ_LOCAL_FILE_BYTES);
+            task.local(1, source.bytes(), ShuffleCounter.READ_LOCAL_FILE_BYTES);
             return source;
         } catch (IOException e) {
             if (buffer != null) {
@@ -53,6 +58,11 @@ final class SelfWay implements AutoCloseable {
             }
             throw task.fail(ref, e);
         }
+    }
+
+    /** Reports what was read so far. */
+    void report() {
+        reads.report();
     }
 
     @Override

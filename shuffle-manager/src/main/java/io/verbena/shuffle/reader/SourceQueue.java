@@ -115,6 +115,8 @@ final class SourceQueue {
                 }
                 if (pending.isEmpty() && rdma.isDone() && netty.isDone()) {
                     exhausted = true;
+                    self.report();
+                    mapped.report();
                     return null;
                 }
                 awaitAny();
@@ -294,7 +296,7 @@ final class SourceQueue {
         closed = true;
         // Whoever waits finds it closed.
         bell.ring();
-        Deque<Runnable> steps = new ArrayDeque<>();
+        Deque<Runnable> steps = new ArrayDeque<>(List.of(self::report, mapped::report));
         if (!exhausted) {
             steps.add(rdma::endEarly);
         }

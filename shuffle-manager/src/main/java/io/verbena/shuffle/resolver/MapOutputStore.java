@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongFunction;
 
 /**
  * The map outputs that this executor holds.
@@ -64,6 +65,19 @@ public final class MapOutputStore {
         }
         outputs.lastUsedNs = System.nanoTime();
         return outputs.byMapId.get(mapId);
+    }
+
+    /**
+     * As {@link #get}, for a task that looks up many map outputs of one shuffle: it counts as one use. What is removed from the store is
+     * not found any more; what is committed to a shuffle of which nothing was here yet may not be found.
+     */
+    public LongFunction<MapOutput> outputs(int shuffleId) {
+        ShuffleOutputs outputs = shuffles.get(shuffleId);
+        if (outputs == null) {
+            return mapId -> null;
+        }
+        outputs.lastUsedNs = System.nanoTime();
+        return outputs.byMapId::get;
     }
 
     /** True while the output is what the store would return; unlike {@link #get} it does not count as a use. */

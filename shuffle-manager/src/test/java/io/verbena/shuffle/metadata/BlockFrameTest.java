@@ -165,7 +165,7 @@ class BlockFrameTest {
         for (BlockLayout layout : BlockLayout.values()) {
             assertThat(BlockLayout.ofCode(layout.code())).isEqualTo(layout);
         }
-        for (int code : new int[] {0, -1, 6, 0xffff}) {
+        for (int code : new int[] {0, -1, 7, 0xffff}) {
             assertThatThrownBy(() -> BlockLayout.ofCode(code)).isInstanceOf(CorruptMetadataException.class);
         }
     }
