@@ -1,0 +1,6 @@
+package io.verbena.bench.micro;
+
+/** Stub. */
+public final class MicroCommand {
+    private MicroCommand() {}
+}
