@@ -1,6 +1,5 @@
 package io.verbena.bench.micro;
 
-import java.util.Map;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.Scope;
@@ -18,19 +17,19 @@ public class BlockReaderBenchmark extends SparkDefaults {
     /** A session with map outputs. */
     @State(Scope.Benchmark)
     public abstract static class Reads {
-        private final Map<String, String> settings;
+        private final Manager manager;
         private final boolean asPeers;
         private ReduceSide side;
 
-        Reads(Map<String, String> settings, boolean asPeers) {
-            this.settings = settings;
+        Reads(Manager manager, boolean asPeers) {
+            this.manager = manager;
             this.asPeers = asPeers;
         }
 
         /** Writes them. */
         @Setup
         public void start() {
-            side = new ReduceSide(settings, MAPS, PARTITIONS, ROWS_PER_BLOCK, asPeers);
+            side = new ReduceSide(manager, MAPS, PARTITIONS, ROWS_PER_BLOCK, asPeers);
         }
 
         long read() {
@@ -48,7 +47,7 @@ public class BlockReaderBenchmark extends SparkDefaults {
     public static class VerbenaSelf extends Reads {
         /** For JMH. */
         public VerbenaSelf() {
-            super(LocalSession.VERBENA, false);
+            super(Manager.VERBENA, false);
         }
     }
 
@@ -56,7 +55,7 @@ public class BlockReaderBenchmark extends SparkDefaults {
     public static class VerbenaMapped extends Reads {
         /** For JMH. */
         public VerbenaMapped() {
-            super(LocalSession.VERBENA, true);
+            super(Manager.VERBENA, true);
         }
     }
 
@@ -64,7 +63,7 @@ public class BlockReaderBenchmark extends SparkDefaults {
     public static class Spark extends Reads {
         /** For JMH. */
         public Spark() {
-            super(LocalSession.SPARK, false);
+            super(Manager.SPARK, false);
         }
     }
 
@@ -72,7 +71,7 @@ public class BlockReaderBenchmark extends SparkDefaults {
     public static class SparkRaw extends Reads {
         /** For JMH. */
         public SparkRaw() {
-            super(LocalSession.SPARK_RAW, false);
+            super(Manager.SPARK_RAW, false);
         }
     }
 
@@ -80,7 +79,7 @@ public class BlockReaderBenchmark extends SparkDefaults {
     public static class SparkNetty extends Reads {
         /** For JMH. */
         public SparkNetty() {
-            super(LocalSession.SPARK, true);
+            super(Manager.SPARK, true);
         }
     }
 

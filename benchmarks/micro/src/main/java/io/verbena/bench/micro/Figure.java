@@ -30,10 +30,6 @@ record Figure(String benchmark, Map<String, String> params, double nsPerOp, doub
         Map<String, String> values = new TreeMap<>();
         params.getParamsKeys().forEach(key -> values.put(key, params.getParam(key)));
         Result<?> result = run.getPrimaryResult();
-        if (!result.getScoreUnit().equals("ns/op")) {
-            throw new IllegalStateException("benchmarks measure average times in ns/op, not " + result.getScoreUnit()
-                    + ": leave out -bm and -tu");
-        }
         String name = params.getBenchmark();
         return new Figure(shortName(name), values, result.getScore(), result.getScoreError(), operation(name));
     }
@@ -47,10 +43,9 @@ record Figure(String benchmark, Map<String, String> params, double nsPerOp, doub
         }
     }
 
-    /** The name without package and the suffix that all share. */
+    /** The name without package, as JMH takes it too. */
     static String shortName(String name) {
-        return name.substring(name.lastIndexOf('.', name.lastIndexOf('.') - 1) + 1)
-                .replace("Benchmark.", ".");
+        return name.substring(name.lastIndexOf('.', name.lastIndexOf('.') - 1) + 1);
     }
 
     String unit() {
@@ -78,7 +73,7 @@ record Figure(String benchmark, Map<String, String> params, double nsPerOp, doub
     /** All figures as lines of a table, with a blank line between classes. */
     static List<String> table(List<Figure> figures) {
         List<String> lines = new ArrayList<>();
-        lines.add(String.format(Locale.ROOT, "%-28s %-32s %14s %12s", "benchmark", "parameters", "ns", "+-"));
+        lines.add(String.format(Locale.ROOT, "%-36s %-32s %14s %12s", "benchmark", "parameters", "ns", "+-"));
         String previous = "";
         for (Figure figure : figures) {
             String type = figure.benchmark.substring(0, figure.benchmark.indexOf('.'));
@@ -91,7 +86,7 @@ record Figure(String benchmark, Map<String, String> params, double nsPerOp, doub
                     .collect(Collectors.joining(" "));
             lines.add(String.format(
                     Locale.ROOT,
-                    "%-28s %-32s %14.1f %12.1f %s",
+                    "%-36s %-32s %14.1f %12.1f %s",
                     figure.benchmark,
                     params,
                     figure.nsPerOp,

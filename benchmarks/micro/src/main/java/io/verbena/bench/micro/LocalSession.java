@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
+import java.util.List;
 import java.util.Properties;
 import org.apache.commons.io.file.PathUtils;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -16,6 +16,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.TaskContextImpl;
+import org.apache.spark.executor.ShuffleReadMetrics;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.rdd.RDD;
@@ -35,21 +36,6 @@ import scala.reflect.ClassTag$;
  * tasks around it. One at a time. Threads: confined to the benchmark's.
  */
 final class LocalSession implements AutoCloseable {
-    /** The settings of Verbena's sessions. */
-    static final Map<String, String> VERBENA = Map.of(
-            "spark.shuffle.manager",
-            "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
-            // Reads are this machine's, whatever devices it has.
-            "spark.shuffle.rdma.verbs.enabled",
-            "false");
-
-    /** Spark's sort shuffle as it is by default, with LZ4. */
-    static final Map<String, String> SPARK = Map.of("spark.shuffle.manager", "sort");
-
-    /** Spark's sort shuffle without compression. */
-    static final Map<String, String> SPARK_RAW =
-            Map.of("spark.shuffle.manager", "sort", "spark.shuffle.compress", "false");
-
     /** An executor id that is not this one's: blocks that it is said to have are asked for over its address, which is ours. */
     private static final String PEER = "peer";
 
@@ -62,7 +48,7 @@ final class LocalSession implements AutoCloseable {
         this.context = context;
     }
 
-    static LocalSession start(Map<String, String> settings) {
+    static LocalSession start(Manager manager) {
         try {
             Path scratch = Files.createTempDirectory("verbena-micro");
             SparkConf conf = new SparkConf(false).setAppName("micro-benchmarks");
@@ -70,7 +56,7 @@ final class LocalSession implements AutoCloseable {
             // Blocks said to be another executor's go over Netty, as from another host, and are not looked for on this
             // disk.
             conf.set("spark.shuffle.readHostLocalDisk", "false");
-            settings.forEach(conf::set);
+            manager.settings().forEach(conf::set);
             return new LocalSession(scratch, new SparkContext(conf));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -134,11 +120,15 @@ final class LocalSession implements AutoCloseable {
         long take(Iterator<Product2<Object, V>> records);
     }
 
+    /** What a reduce task has read. */
+    record Read(long result, long localBlocks, long remoteBlocks) {}
+
     /** Runs a reduce task over one partition of all map outputs that {@link #publish} has made known. */
-    <V> long read(ShuffleDependency<Object, V, V> shuffle, int partition, Sink<V> sink) {
+    <V> Read read(ShuffleDependency<Object, V, V> shuffle, int partition, Sink<V> sink) {
         TaskContextImpl task = task(++lastTaskId);
+        long result;
         try {
-            return sink.take(SparkEnv.get()
+            result = sink.take(SparkEnv.get()
                     .shuffleManager()
                     .<Object, V>getReader(
                             shuffle.shuffleHandle(),
@@ -152,6 +142,8 @@ final class LocalSession implements AutoCloseable {
         } finally {
             end(task);
         }
+        ShuffleReadMetrics metrics = task.taskMetrics().shuffleReadMetrics();
+        return new Read(result, metrics.localBlocksFetched(), metrics.remoteBlocksFetched());
     }
 
     /**
@@ -159,7 +151,7 @@ final class LocalSession implements AutoCloseable {
      *
      * @param asPeers as if another executor at this one's address had them
      */
-    void publish(ShuffleDependency<?, ?, ?> shuffle, java.util.List<Written> outputs, boolean asPeers) {
+    void publish(ShuffleDependency<?, ?, ?> shuffle, List<Written> outputs, boolean asPeers) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         tracker.registerShuffle(
                 shuffle.shuffleId(), outputs.size(), shuffle.partitioner().numPartitions());

@@ -7,6 +7,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -44,7 +45,7 @@ import picocli.CommandLine.Unmatched;
         },
         footer = {
             "",
-            "All else goes to JMH: a regular expression of benchmarks, such as RowWriter or 'Checksum.*crc', -p NAME=VALUES,"
+            "All else goes to JMH: a regular expression of benchmarks, such as RowWriter or Checksum.*crc, -p NAME=VALUES,"
                     + " -f FORKS, -wi and -i ITERATIONS, -prof PROFILER.",
             "",
             "Exit status: 0 if all was measured, 1 if not, 2 if the run could not start."
@@ -79,7 +80,7 @@ public final class MicroCommand implements Callable<Integer> {
     private Path directory;
 
     @Unmatched
-    private List<String> jmhArguments = List.of();
+    private List<String> jmhArguments = new ArrayList<>();
 
     @Spec
     private CommandSpec spec;
@@ -104,23 +105,23 @@ public final class MicroCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
         Path scratch = directory.resolve("scratch").toAbsolutePath();
+        Options options = options(scratch);
         deleteIfPresent(scratch);
         Files.createDirectories(scratch);
-        PrintWriter facts = json ? err : out;
-        Machine.facts().forEach((name, value) -> facts.println(name + ": " + value));
-        facts.flush();
-        try (PrintStream progress = new PrintStream(
+        // Not closed, since that would close standard error.
+        PrintStream progress = new PrintStream(
                 WriterOutputStream.builder()
                         .setWriter(err)
                         .setCharset(StandardCharsets.UTF_8)
                         .setWriteImmediately(true)
                         .get(),
                 true,
-                StandardCharsets.UTF_8)) {
-            Options options = options(scratch);
+                StandardCharsets.UTF_8);
+        try {
             Collection<RunResult> results =
                     new Runner(options, OutputFormatFactory.createFormatInstance(progress, VerboseMode.NORMAL)).run();
             List<Figure> figures = results.stream().map(Figure::of).toList();
+            Machine.facts().forEach((name, value) -> (json ? err : out).println(name + ": " + value));
             (json ? figures.stream().map(Figure::toJson) : Figure.table(figures).stream()).forEach(out::println);
             out.flush();
             return 0;
@@ -138,6 +139,10 @@ public final class MicroCommand implements Callable<Integer> {
             given = new CommandLineOptions(jmhArguments.toArray(new String[0]));
         } catch (CommandLineOptionException e) {
             throw new ParameterException(spec.commandLine(), "JMH refuses its arguments: " + e.getMessage(), e);
+        }
+        if (!given.getBenchModes().isEmpty() || given.getTimeUnit().hasValue()) {
+            throw new ParameterException(
+                    spec.commandLine(), "figures are average times in nanoseconds; leave out -bm and -tu");
         }
         OptionsBuilder options = new OptionsBuilder();
         options.parent(given).shouldFailOnError(true);

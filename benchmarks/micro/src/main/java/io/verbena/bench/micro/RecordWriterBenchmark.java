@@ -2,11 +2,8 @@ package io.verbena.bench.micro;
 
 import io.verbena.memory.OffHeap;
 import java.io.OutputStream;
-import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import org.apache.spark.HashPartitioner;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 import org.apache.spark.serializer.KryoSerializer;
 import org.apache.spark.serializer.SerializationStream;
@@ -97,93 +94,64 @@ public class RecordWriterBenchmark extends SparkDefaults {
 
     /** A session with a shuffle to write to. */
     @State(Scope.Benchmark)
-    public abstract static class MapSide {
+    public abstract static class Side {
         /** Spark chooses the bypass up to 200 partitions, and the serialised sort above. */
         @Param({"16", "200", "2000"})
         public int partitions;
 
-        private final Map<String, String> settings;
-        private LocalSession session;
-        private ShuffleDependency<Object, byte[], byte[]> shuffle;
-        private Records records;
+        private final Manager manager;
+        private MapSide<byte[]> tasks;
 
-        MapSide(Map<String, String> settings) {
-            this.settings = settings;
+        Side(Manager manager) {
+            this.manager = manager;
         }
 
-        abstract String writer();
-
-        /** Writes a map output and reads it back. */
+        /** Starts it, writes a map output and reads it back. */
         @Setup
-        public void start(Records input) {
-            records = input;
-            session = LocalSession.start(settings);
+        public void start(Records records) {
             HashPartitioner partitioner = new HashPartitioner(partitions);
-            shuffle = session.shuffle(partitioner, new KryoSerializer(session.conf()));
-            LocalSession.Written output = write();
-            Checks.require("writer", output.writer(), writer());
-            session.publish(shuffle, List.of(output), false);
-            for (int p = 0; p < partitions; p += Math.max(1, partitions / 16)) {
-                Checks.require(
-                        "sum of partition " + p, session.read(shuffle, p, Records::sum), records.sum(partitioner, p));
-            }
-            remove();
+            tasks = new MapSide<>(manager, partitioner, KryoSerializer::new, records::iterator, RECORDS);
+            tasks.check(Records::sum, p -> records.sum(partitioner, p));
         }
 
         LocalSession.Written write() {
-            LocalSession.Written output = session.write(shuffle, records.iterator());
-            Checks.require("records", output.records(), (long) RECORDS);
-            return output;
+            return tasks.write();
         }
 
-        /** Forgets what was written; not measured. */
+        /** Removes what was written; not measured. */
         @TearDown(Level.Invocation)
         public void remove() {
-            session.remove(shuffle);
+            tasks.remove();
         }
 
         /** Ends the session. */
         @TearDown
         public void stop() {
-            session.close();
+            tasks.close();
         }
     }
 
     /** Verbena's. */
-    public static class VerbenaSide extends MapSide {
+    public static class VerbenaSide extends Side {
         /** For JMH. */
         public VerbenaSide() {
-            super(LocalSession.VERBENA);
-        }
-
-        @Override
-        String writer() {
-            return "ScatterWriter";
+            super(Manager.VERBENA);
         }
     }
 
     /** Spark's. */
-    public static class SparkSide extends MapSide {
+    public static class SparkSide extends Side {
         /** For JMH. */
         public SparkSide() {
-            this(LocalSession.SPARK);
-        }
-
-        SparkSide(Map<String, String> settings) {
-            super(settings);
-        }
-
-        @Override
-        String writer() {
-            return partitions <= 200 ? "BypassMergeSortShuffleWriter" : "UnsafeShuffleWriter";
+            super(Manager.SPARK);
         }
     }
 
     /** Spark's without compression. */
-    public static class SparkRawSide extends SparkSide {
+    public static class SparkRawSide extends Side {
         /** For JMH. */
         public SparkRawSide() {
-            super(LocalSession.SPARK_RAW);
+            super(Manager.SPARK_RAW);
         }
     }
 

@@ -1,10 +1,11 @@
 package io.verbena.bench.micro;
 
 import io.verbena.memory.OffHeap;
+import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.shuffle.rdma.RdmaShuffleManager;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
 
@@ -15,19 +16,31 @@ import org.apache.spark.sql.execution.UnsafeRowSerializer;
 final class ReduceSide implements AutoCloseable {
     private static final int ROW_BYTES = 104;
 
+    /** What Verbena stores before each row. */
+    private static final int ROW_HEAD_BYTES = 8;
+
     private final LocalSession session;
     private final ShuffleDependency<Object, UnsafeRow, UnsafeRow> shuffle;
     private final long[] expected;
+    private final Manager manager;
+    private final boolean asPeers;
+    private final int maps;
+    private final long taskBytes;
     private int next;
+    private long tasks;
 
     /**
      * Writes the map outputs.
      *
      * @param asPeers read them as if another executor at this one's address had them
      */
-    ReduceSide(Map<String, String> settings, int maps, int partitions, int rowsPerBlock, boolean asPeers) {
+    ReduceSide(Manager manager, int maps, int partitions, int rowsPerBlock, boolean asPeers) {
+        this.manager = manager;
+        this.asPeers = asPeers;
+        this.maps = maps;
+        this.taskBytes = (long) maps * rowsPerBlock * (ROW_BYTES + ROW_HEAD_BYTES);
         Rows rows = Rows.evenly(ROW_BYTES, rowsPerBlock, partitions);
-        session = LocalSession.start(settings);
+        session = LocalSession.start(manager);
         shuffle = session.shuffle(new Rows.KeyIsPartition(partitions), new UnsafeRowSerializer(rows.fields(), null));
         List<LocalSession.Written> outputs = new ArrayList<>();
         for (int map = 0; map < maps; map++) {
@@ -44,13 +57,23 @@ final class ReduceSide implements AutoCloseable {
     long read() {
         int partition = next;
         next = (next + 1) % expected.length;
-        long sum = session.read(shuffle, partition, Rows::sum);
-        Checks.require("sum of partition " + partition, sum, expected[partition]);
-        return sum;
+        LocalSession.Read read = session.read(shuffle, partition, Rows::sum);
+        Checks.require("sum of partition " + partition, read.result(), expected[partition]);
+        // Verbena counts what it maps as local.
+        boolean remote = asPeers && manager != Manager.VERBENA;
+        Checks.require("local blocks", read.localBlocks(), remote ? 0 : maps);
+        Checks.require("remote blocks", read.remoteBlocks(), remote ? maps : 0);
+        tasks++;
+        return read.result();
     }
 
+    /** Ends the session and checks, for Verbena, that every byte came the way that was meant. */
     @Override
     public void close() {
+        if (manager == Manager.VERBENA) {
+            ShuffleCounter way = asPeers ? ShuffleCounter.READ_MAPPED_BYTES : ShuffleCounter.READ_SELF_BYTES;
+            Checks.require("bytes by " + way, RdmaShuffleManager.totals().get(way), tasks * taskBytes);
+        }
         session.remove(shuffle);
         session.close();
     }

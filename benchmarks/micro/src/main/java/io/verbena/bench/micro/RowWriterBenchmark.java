@@ -1,9 +1,6 @@
 package io.verbena.bench.micro;
 
 import io.verbena.memory.OffHeap;
-import java.util.List;
-import java.util.Map;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.UnsafeRowSerializer;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -30,92 +27,69 @@ public class RowWriterBenchmark extends SparkDefaults {
 
     /** A session with a shuffle to write to. */
     @State(Scope.Benchmark)
-    public abstract static class MapSide {
+    public abstract static class Side {
         /** Spark chooses the bypass up to 200 partitions, and the serialised sort above. */
         @Param({"16", "200", "2000"})
         public int partitions;
 
-        private final Map<String, String> settings;
-        private LocalSession session;
-        private ShuffleDependency<Object, UnsafeRow, UnsafeRow> shuffle;
-        private Rows rows;
+        private final Manager manager;
+        private MapSide<UnsafeRow> tasks;
 
-        MapSide(Map<String, String> settings) {
-            this.settings = settings;
+        Side(Manager manager) {
+            this.manager = manager;
         }
 
-        abstract String writer();
-
-        /** Writes a map output and reads it back. */
+        /** Starts it, writes a map output and reads it back. */
         @Setup
         public void start(Width width) {
-            session = LocalSession.start(settings);
-            rows = new Rows(width.rowBytes, ROWS, partitions);
-            shuffle =
-                    session.shuffle(new Rows.KeyIsPartition(partitions), new UnsafeRowSerializer(rows.fields(), null));
-            LocalSession.Written output = write();
-            Checks.require("writer", output.writer(), writer());
-            session.publish(shuffle, List.of(output), false);
-            for (int p = 0; p < partitions; p += Math.max(1, partitions / 16)) {
-                Checks.require("sum of partition " + p, session.read(shuffle, p, Rows::sum), rows.sum(p));
-            }
-            remove();
+            Rows rows = new Rows(width.rowBytes, ROWS, partitions);
+            tasks = new MapSide<>(
+                    manager,
+                    new Rows.KeyIsPartition(partitions),
+                    conf -> new UnsafeRowSerializer(rows.fields(), null),
+                    rows::iterator,
+                    ROWS);
+            tasks.check(Rows::sum, rows::sum);
         }
 
         LocalSession.Written write() {
-            LocalSession.Written output = session.write(shuffle, rows.iterator());
-            Checks.require("rows", output.records(), (long) ROWS);
-            return output;
+            return tasks.write();
         }
 
-        /** Forgets what was written; not measured. */
+        /** Removes what was written; not measured. */
         @TearDown(Level.Invocation)
         public void remove() {
-            session.remove(shuffle);
+            tasks.remove();
         }
 
         /** Ends the session. */
         @TearDown
         public void stop() {
-            session.close();
+            tasks.close();
         }
     }
 
     /** Verbena's. */
-    public static class VerbenaSide extends MapSide {
+    public static class VerbenaSide extends Side {
         /** For JMH. */
         public VerbenaSide() {
-            super(LocalSession.VERBENA);
-        }
-
-        @Override
-        String writer() {
-            return "ScatterWriter";
+            super(Manager.VERBENA);
         }
     }
 
     /** Spark's. */
-    public static class SparkSide extends MapSide {
+    public static class SparkSide extends Side {
         /** For JMH. */
         public SparkSide() {
-            this(LocalSession.SPARK);
-        }
-
-        SparkSide(Map<String, String> settings) {
-            super(settings);
-        }
-
-        @Override
-        String writer() {
-            return partitions <= 200 ? "BypassMergeSortShuffleWriter" : "UnsafeShuffleWriter";
+            super(Manager.SPARK);
         }
     }
 
     /** Spark's without compression. */
-    public static class SparkRawSide extends SparkSide {
+    public static class SparkRawSide extends Side {
         /** For JMH. */
         public SparkRawSide() {
-            super(LocalSession.SPARK_RAW);
+            super(Manager.SPARK_RAW);
         }
     }
 
