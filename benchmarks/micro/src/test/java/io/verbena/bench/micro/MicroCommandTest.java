@@ -48,11 +48,11 @@ class MicroCommandTest {
         assertThat(out.toString()).isEmpty();
     }
 
-    /** In this JVM, with one parameter given and one at its short value. */
+    /** In JVMs of their own, as from the command line. */
     @Test
     @Timeout(60)
     void shouldPrintJsonAndNothingElse() throws IOException {
-        assertThat(run("--json", "-f", "0", "-wi", "0", "-i", "1", "-r", "10ms", "-p", "bytes=512,127", "Checksum"))
+        assertThat(run("--json", "-f", "1", "-wi", "0", "-i", "1", "-r", "10ms", "-p", "bytes=512,127", "Checksum"))
                 .as("%s", err)
                 .isZero();
         List<JsonNode> lines = new ArrayList<>();
