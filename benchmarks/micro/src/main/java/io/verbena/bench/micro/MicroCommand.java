@@ -54,6 +54,10 @@ import picocli.CommandLine.Unmatched;
         exitCodeOnInvalidInput = 2)
 public final class MicroCommand implements Callable<Integer> {
     private static final int HELP_COLUMNS = 110;
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+
+    /** For a map output of the widest rows, several times over, and Verbena's memory. */
+    private static final long SCRATCH_BYTES = 2L << 30;
 
     /** Values of parameters without --full. All of them are beside each parameter. */
     static final Map<String, List<String>> SHORT = Map.of(
@@ -104,7 +108,7 @@ public final class MicroCommand implements Callable<Integer> {
     public Integer call() throws IOException, RunnerException {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
-        Path scratch = directory.resolve("scratch").toAbsolutePath();
+        Path scratch = scratch();
         Options options = options(scratch);
         deleteIfPresent(scratch);
         Files.createDirectories(scratch);
@@ -121,7 +125,9 @@ public final class MicroCommand implements Callable<Integer> {
             Collection<RunResult> results =
                     new Runner(options, OutputFormatFactory.createFormatInstance(progress, VerboseMode.NORMAL)).run();
             List<Figure> figures = results.stream().map(Figure::of).toList();
-            Machine.facts().forEach((name, value) -> (json ? err : out).println(name + ": " + value));
+            PrintWriter facts = json ? err : out;
+            Machine.facts().forEach((name, value) -> facts.println(name + ": " + value));
+            facts.println("Spark's files: " + scratch);
             (json ? figures.stream().map(Figure::toJson) : Figure.table(figures).stream()).forEach(out::println);
             out.flush();
             return 0;
@@ -131,6 +137,14 @@ public final class MicroCommand implements Callable<Integer> {
         } finally {
             deleteIfPresent(scratch);
         }
+    }
+
+    /** On tmpfs if there is room: a disk and its journal would be most of what Spark's writers take, and never the same twice. */
+    private Path scratch() throws IOException {
+        if (Files.isWritable(SHARED_MEMORY) && Files.getFileStore(SHARED_MEMORY).getUsableSpace() >= SCRATCH_BYTES) {
+            return SHARED_MEMORY.resolve("verbena-micro-" + System.getProperty("user.name"));
+        }
+        return directory.resolve("scratch").toAbsolutePath();
     }
 
     private Options options(Path scratch) {
