@@ -2,6 +2,7 @@ package io.verbena.bench.micro;
 
 import io.verbena.memory.OffHeap;
 import java.io.OutputStream;
+import java.util.Arrays;
 import java.util.Random;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkConf;
@@ -26,7 +27,6 @@ import scala.reflect.ClassTag$;
 @Per("record")
 public class RecordWriterBenchmark extends SparkDefaults {
     private static final int RECORDS = 65_536;
-    private static final int DISTINCT_VALUES = 64;
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();
 
     /** Pairs of an integer and an array of bytes. */
@@ -43,13 +43,14 @@ public class RecordWriterBenchmark extends SparkDefaults {
         @SuppressWarnings({"unchecked", "rawtypes"})
         public void make() {
             Random random = new Random(3);
-            byte[][] values = new byte[DISTINCT_VALUES][valueBytes];
-            for (byte[] value : values) {
-                random.nextBytes(value);
+            byte[] pool = Content.words(Content.POOL_BYTES);
+            byte[][] values = new byte[pool.length / valueBytes][];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = Arrays.copyOfRange(pool, i * valueBytes, (i + 1) * valueBytes);
             }
             all = new Tuple2[RECORDS];
             for (int i = 0; i < RECORDS; i++) {
-                all[i] = new Tuple2<>(random.nextInt(), values[i % DISTINCT_VALUES]);
+                all[i] = new Tuple2<>(random.nextInt(), values[i % values.length]);
             }
         }
 
@@ -88,7 +89,7 @@ public class RecordWriterBenchmark extends SparkDefaults {
         }
 
         private static long hash(Product2<Object, byte[]> record) {
-            return (Integer) record._1() * 31L + java.util.Arrays.hashCode(record._2());
+            return (Integer) record._1() * 31L + Arrays.hashCode(record._2());
         }
     }
 

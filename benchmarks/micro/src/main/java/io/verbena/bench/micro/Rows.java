@@ -11,15 +11,13 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Rows of columns of 8 bytes with random content, handed out as Spark SQL's exchange does: one pair and one row object are reused,
- * the key is the partition. The content comes from a few rows that stay in the cache, like the buffer that SQL's operators write
- * a row to.
+ * Rows of columns of 8 bytes, handed out as Spark SQL's exchange does: one pair and one row object are reused, the key is the
+ * partition.
  */
 final class Rows {
-    private static final int DISTINCT = 64;
-
     private final int fields;
     private final int bytes;
+    private final int distinct;
     private final byte[] content;
     private final int[] partitionOf;
     private final Integer[] keys;
@@ -38,15 +36,15 @@ final class Rows {
     private Rows(int bytes, int[] partitionOf, int partitions) {
         this.bytes = bytes;
         this.fields = fieldsOf(bytes);
-        this.content = new byte[DISTINCT * bytes];
+        this.distinct = Content.POOL_BYTES / bytes;
+        this.content = Content.words(distinct * bytes);
         this.partitionOf = partitionOf;
         this.keys = new Integer[partitions];
         for (int p = 0; p < partitions; p++) {
             keys[p] = p;
         }
-        new Random(7).nextBytes(content);
         int nulls = UnsafeRow.calculateBitSetWidthInBytes(fields);
-        for (int row = 0; row < DISTINCT; row++) {
+        for (int row = 0; row < distinct; row++) {
             for (int i = 0; i < nulls; i++) {
                 content[row * bytes + i] = 0;
             }
@@ -99,7 +97,7 @@ final class Rows {
 
     /** Where a row lies in {@link #content}. */
     private long offset(int row) {
-        return Platform.BYTE_ARRAY_OFFSET + (long) row % DISTINCT * bytes;
+        return Platform.BYTE_ARRAY_OFFSET + (long) row % distinct * bytes;
     }
 
     /** Copies all rows, one behind the other. */
