@@ -70,7 +70,7 @@ public final class MicroCommand implements Callable<Integer> {
     @Option(names = "--json", description = "one JSON object per line on standard output, and nothing else there")
     private boolean json;
 
-    @Option(names = "--full", description = "all values of all parameters, which takes about half an hour")
+    @Option(names = "--full", description = "all values of all parameters, which takes about a quarter of an hour")
     private boolean full;
 
     @SuppressWarnings("UnusedVariable") // picocli acts on it.
