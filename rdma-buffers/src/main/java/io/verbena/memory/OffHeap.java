@@ -27,8 +27,10 @@ public final class OffHeap {
     private static final long COPY_CHUNK = 1L << 20;
 
     private static final MethodHandle GET_BYTE;
+    private static final MethodHandle GET_BYTE_OF;
     private static final MethodHandle PUT_BYTE;
     private static final MethodHandle GET_INT;
+    private static final MethodHandle GET_INT_OF;
     private static final MethodHandle PUT_INT;
     private static final MethodHandle GET_LONG;
     private static final MethodHandle GET_LONG_OF;
@@ -52,8 +54,10 @@ public final class OffHeap {
             Object unsafe = field.get(null);
             Binder bind = new Binder(unsafe);
             GET_BYTE = bind.to("getByte", byte.class, long.class);
+            GET_BYTE_OF = bind.to("getByte", byte.class, Object.class, long.class);
             PUT_BYTE = bind.to("putByte", void.class, long.class, byte.class);
             GET_INT = bind.to("getInt", int.class, long.class);
+            GET_INT_OF = bind.to("getInt", int.class, Object.class, long.class);
             PUT_INT = bind.to("putInt", void.class, long.class, int.class);
             GET_LONG = bind.to("getLong", long.class, long.class);
             GET_LONG_OF = bind.to("getLong", long.class, Object.class, long.class);
@@ -169,7 +173,25 @@ public final class OffHeap {
         }
     }
 
-    /** Reads eight bytes of an array; {@code offset} counts from its start, see {@link #BYTE_ARRAY_OFFSET}. */
+    /** Reads one byte; base and offset as in {@link #copy}. */
+    public static byte getByte(Object base, long offset) {
+        try {
+            return (byte) GET_BYTE_OF.invokeExact(base, offset);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /** Reads four bytes; base and offset as in {@link #copy}, any alignment. */
+    public static int getInt(Object base, long offset) {
+        try {
+            return (int) GET_INT_OF.invokeExact(base, offset);
+        } catch (Throwable e) {
+            throw rethrow(e);
+        }
+    }
+
+    /** Reads eight bytes; base and offset as in {@link #copy}, any alignment. */
     public static long getLong(Object base, long offset) {
         try {
             return (long) GET_LONG_OF.invokeExact(base, offset);

@@ -224,6 +224,14 @@ public final class RdmaConf {
                     "Sort records on the reduce side (`sortByKey`, `repartitionAndSortWithinPartitions`) by a prefix of their"
                             + " keys, with spills. `false`: with Spark's sorter, which takes more CPU."));
 
+    private static final ConfigKey<Boolean> PAIRS_ENABLED = declare(ConfigKey.bool("pairs.enabled")
+            .defaultValue("true")
+            .since("0.1.0")
+            .doc(
+                    "With Spark's Kryo serializer, write keys and values that are numbers, booleans, texts or arrays of bytes as they"
+                            + " are; all else is Kryo's. `false`: all is Kryo's, which takes more CPU. Left alone when a registrator"
+                            + " gives one of these types a serializer of its own."));
+
     private static final ConfigKey<Long> LEASE_IDLE = declare(ConfigKey.millis("lease.idle", "100ms", "1h")
             .defaultValue("2s")
             .since("0.1.0")
@@ -423,6 +431,11 @@ public final class RdmaConf {
     /** Whether records are put in order by our sorter; if not, by Spark's. */
     public boolean sortEnabled() {
         return get(SORT_ENABLED);
+    }
+
+    /** Whether keys and values of basic types are written as they are rather than by Kryo. */
+    public boolean pairsEnabled() {
+        return get(PAIRS_ENABLED);
     }
 
     /** Returns how long a lease on a peer's shuffle outlives its last task, in milliseconds. */

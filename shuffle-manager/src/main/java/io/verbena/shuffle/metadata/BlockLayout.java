@@ -11,9 +11,11 @@ public enum BlockLayout {
     /** Each slice is one stream of the serializer, compressed and encrypted as Spark's configuration asks. */
     WRAPPED(4),
     /** Each block (all its slices, joined) is one stream as Spark's own writers make it. Stock shuffle files have it. */
-    SPARK(5);
+    SPARK(5),
+    /** Records of a relocatable serializer with keys and values of basic types as they are, back to back. */
+    PAIRS(6);
 
-    private static final BlockLayout[] BY_CODE = new BlockLayout[6];
+    private static final BlockLayout[] BY_CODE = new BlockLayout[7];
 
     static {
         for (BlockLayout layout : values()) {
@@ -34,7 +36,12 @@ public enum BlockLayout {
 
     /** True when slices hold plain record bytes that can be read where they lie. */
     public boolean isPlain() {
-        return this == ROWS || this == RECORDS;
+        return this == ROWS || this == RECORDS || this == PAIRS;
+    }
+
+    /** True when slices are decoded by address, so that they must be in memory as a whole. A run holds them, so they fit there. */
+    public boolean isAddressed() {
+        return this == ROWS || this == PAIRS;
     }
 
     /**

@@ -106,8 +106,7 @@ final class FrameSource implements BlockSource {
         long length = entry.length();
         Checksum checksum = frame.checksumKind().newChecksum();
         Slice slice;
-        // Rows are pointed at, so they need memory; a run of rows is never longer than a segment.
-        if (length <= MAX_COPY_BYTES || frame.layout() == BlockLayout.ROWS) {
+        if (length <= MAX_COPY_BYTES || frame.layout().isAddressed()) {
             byte[] bytes = new byte[(int) length];
             if (in.readNBytes(bytes, 0, bytes.length) != bytes.length) {
                 throw new EOFException("block frame ends within a slice: lengthBytes=" + length);

@@ -25,6 +25,7 @@ final class RecordDecoder extends AbstractIterator<Object> {
     private final SerializerInstance serializer;
     private final SerializerManager wrapping;
     private final RowCursor rows;
+    private final PairCursor pairs;
     private final int shuffleId;
     private final ShuffleReadMetricsReporter metrics;
     private BlockSource ahead;
@@ -47,6 +48,7 @@ final class RecordDecoder extends AbstractIterator<Object> {
         this.serializer = serializer;
         this.wrapping = wrapping;
         this.rows = rows;
+        this.pairs = new PairCursor(serializer);
         this.shuffleId = shuffleId;
         this.metrics = metrics;
     }
@@ -104,6 +106,7 @@ final class RecordDecoder extends AbstractIterator<Object> {
     private Iterator<?> decode(BlockSource source) {
         return switch (source.layout()) {
             case ROWS -> rows.iterate(slices(source));
+            case PAIRS -> pairs.iterate(slices(source));
             case RECORDS ->
                 serializer
                         .deserializeStream(new SlicesStream(new PlainSlices(source)))

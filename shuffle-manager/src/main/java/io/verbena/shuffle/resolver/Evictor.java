@@ -107,7 +107,8 @@ public final class Evictor {
             if (!store.holds(shuffleId, output)) {
                 return false;
             }
-            long[] lengths = files.write(shuffleId, output.mapId(), output.partitions(), output.open());
+            long[] lengths =
+                    files.write(shuffleId, output.mapId(), output.partitions(), output.open(), output.transcoder());
             fileBytes = Arrays.stream(lengths).sum();
         } catch (IOException e) {
             LOG.warn(

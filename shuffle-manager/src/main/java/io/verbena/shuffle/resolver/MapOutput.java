@@ -4,6 +4,7 @@ import io.verbena.arena.RegisteredBuffer;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metadata.RunLocation;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -30,6 +31,7 @@ public sealed interface MapOutput {
      * @param images the same runs, open; views for other threads are made of them
      * @param locations where the runs are, for readers
      * @param bytes memory held, index included
+     * @param transcoder of layout PAIRS to Spark's own format; {@code null} for the others
      */
     record InMemory(
             long mapId,
@@ -38,12 +40,18 @@ public sealed interface MapOutput {
             List<RegisteredBuffer> runs,
             List<RunImage> images,
             List<RunLocation> locations,
-            long bytes)
+            long bytes,
+            PairTranscoder transcoder)
             implements MapOutput {
 
         /** Describes runs that were just written; the leases must be live. */
         public static InMemory of(
-                long mapId, int partitions, BlockLayout layout, List<RegisteredBuffer> runs, List<RunImage> images) {
+                long mapId,
+                int partitions,
+                BlockLayout layout,
+                List<RegisteredBuffer> runs,
+                List<RunImage> images,
+                PairTranscoder transcoder) {
             List<RunLocation> locations = new ArrayList<>(runs.size());
             long bytes = 0;
             for (RegisteredBuffer run : runs) {
@@ -51,7 +59,14 @@ public sealed interface MapOutput {
                 bytes += run.capacity();
             }
             return new InMemory(
-                    mapId, partitions, layout, List.copyOf(runs), List.copyOf(images), List.copyOf(locations), bytes);
+                    mapId,
+                    partitions,
+                    layout,
+                    List.copyOf(runs),
+                    List.copyOf(images),
+                    List.copyOf(locations),
+                    bytes,
+                    transcoder);
         }
 
         /** Views of the runs for the calling thread; the caller holds a lease on the shuffle. */

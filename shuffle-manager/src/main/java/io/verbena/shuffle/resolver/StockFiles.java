@@ -4,6 +4,7 @@ import io.verbena.shuffle.metadata.BlockFrame.ChecksumKind;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.CorruptMetadataException;
 import io.verbena.shuffle.metadata.RunImage;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -52,10 +53,13 @@ public final class StockFiles {
      * Writes a map output's runs as a stock file and commits it. Every slice is verified before it is copied.
      *
      * @param runs run images in order; the caller keeps them valid
+     * @param transcoder for runs of layout PAIRS, else {@code null}
      * @return bytes of each partition in the file
      * @throws CorruptMetadataException if a slice fails its checksum; nothing is left behind
      */
-    public long[] write(int shuffleId, long mapId, int partitions, List<RunImage> runs) throws IOException {
+    public long[] write(int shuffleId, long mapId, int partitions, List<RunImage> runs, PairTranscoder transcoder)
+            throws IOException {
+        PairTranscoder.Blocks pairs = transcoder == null ? null : transcoder.blocks();
         LocalDiskShuffleMapOutputWriter out =
                 new LocalDiskShuffleMapOutputWriter(shuffleId, mapId, partitions, resolver, conf);
         try {
@@ -67,7 +71,7 @@ public final class StockFiles {
                 if (verified(runs, p)) {
                     try (OutputStream raw = partition.openStream()) {
                         OutputStream file = checksum == null ? raw : new CheckedOutputStream(raw, checksum);
-                        copyBlock(new ShuffleBlockId(shuffleId, mapId, p), p, runs, file);
+                        copyBlock(new ShuffleBlockId(shuffleId, mapId, p), p, runs, pairs, file);
                     }
                 }
                 if (checksum != null) {
@@ -92,13 +96,18 @@ public final class StockFiles {
     }
 
     /** Copies one block as one stream of Spark's: the inner format is the serializer's, wrapped as Spark's configuration asks. */
-    private void copyBlock(ShuffleBlockId id, int partition, List<RunImage> runs, OutputStream file)
+    private void copyBlock(
+            ShuffleBlockId id, int partition, List<RunImage> runs, PairTranscoder.Blocks pairs, OutputStream file)
             throws IOException {
         boolean asIs = runs.get(0).layout() == BlockLayout.SPARK;
         try (OutputStream out = asIs ? file : serializers.wrapStream(id, file)) {
             byte[] scratch = new byte[1 << 16];
             for (RunImage run : runs) {
                 if (run.sliceLength(partition) == 0) {
+                    continue;
+                }
+                if (run.layout() == BlockLayout.PAIRS) {
+                    pairs.write(run.slice(partition), out);
                     continue;
                 }
                 try (InputStream in = open(id, run, partition)) {
@@ -117,6 +126,7 @@ public final class StockFiles {
             case ROWS -> new StockRowStream(slice);
             case ENCRYPTED -> serializers.wrapForEncryption(new ByteBufferStream(slice));
             case WRAPPED -> serializers.wrapStream(id, new ByteBufferStream(slice));
+            case PAIRS -> throw new IllegalStateException("records of basic types are no stream");
         };
     }
 

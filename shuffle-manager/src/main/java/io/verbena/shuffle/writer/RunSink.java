@@ -6,6 +6,7 @@ import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleCounter;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import io.verbena.shuffle.resolver.MapOutput;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -30,6 +31,7 @@ final class RunSink {
     private final long mapId;
     private final int partitions;
     private final BlockLayout layout;
+    private final PairTranscoder transcoder;
     private final long[] partitionLengths;
     private final List<RegisteredBuffer> runs = new ArrayList<>();
     private final List<RunImage> images = new ArrayList<>();
@@ -42,19 +44,22 @@ final class RunSink {
         void fill(long dataAddress) throws IOException;
     }
 
+    /** @param transcoder for layout PAIRS, else {@code null} */
     RunSink(
             WriterResources resources,
             CounterSink counters,
             int shuffleId,
             long mapId,
             int partitions,
-            BlockLayout layout) {
+            BlockLayout layout,
+            PairTranscoder transcoder) {
         this.resources = resources;
         this.counters = counters;
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.partitions = partitions;
         this.layout = layout;
+        this.transcoder = transcoder;
         this.partitionLengths = new long[partitions];
     }
 
@@ -106,7 +111,7 @@ final class RunSink {
      */
     long[] commit() throws IOException {
         if (spill == null) {
-            MapOutput.InMemory output = MapOutput.InMemory.of(mapId, partitions, layout, runs, images);
+            MapOutput.InMemory output = MapOutput.InMemory.of(mapId, partitions, layout, runs, images, transcoder);
             resources.store().commit(shuffleId, output);
             runs.clear();
             counters.add(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES, output.bytes());
@@ -124,7 +129,7 @@ final class RunSink {
         for (ByteBuffer image : spill.map()) {
             all.add(RunImage.open(image, mapId, partitions));
         }
-        long[] lengths = resources.files().write(shuffleId, mapId, partitions, all);
+        long[] lengths = resources.files().write(shuffleId, mapId, partitions, all, transcoder);
         long bytes = Arrays.stream(lengths).sum();
         counters.add(ShuffleCounter.OVERFLOWED_BYTES, bytes);
         counters.add(ShuffleCounter.OVERFLOWED_MAP_OUTPUTS, 1);

@@ -3,6 +3,9 @@ package io.verbena.shuffle.writer;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.CounterSink;
+import io.verbena.shuffle.pairs.PairEncoder;
+import io.verbena.shuffle.pairs.PairFormat;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import io.verbena.shuffle.seam.RowChecksums;
 import io.verbena.shuffle.seam.SparkSeam;
 import java.io.IOException;
@@ -37,6 +40,7 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
     private final TaskContext context;
     private final ShuffleWriteMetricsReporter metrics;
     private final RowFormat rowFormat;
+    private final BlockLayout layout;
     private final RowChecksums checksums;
     private final RunSink sink;
     private final Staging staging;
@@ -48,6 +52,7 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
      * Creates a writer for one map task.
      *
      * @param rowFormat how to take rows as they are, {@code null} to go through the serializer
+     * @param pairs whether keys and values of basic types may be taken as they are, see {@link PairFormat#serves}
      * @param counters told what the task did
      * @param location where readers find this executor's blocks
      */
@@ -55,6 +60,7 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
             WriterResources resources,
             ShuffleDependency<K, V, ?> dependency,
             RowFormat rowFormat,
+            boolean pairs,
             CounterSink counters,
             BlockManagerId location,
             long mapId,
@@ -69,9 +75,9 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         this.checksums = new RowChecksums(dependency);
         boolean rows = rowFormat != null;
         int partitions = dependency.partitioner().numPartitions();
-        BlockLayout layout =
-                Staging.layout(rows, resources.serializers().encryptionEnabled(), resources.compressInMemory());
-        this.sink = new RunSink(resources, counters, dependency.shuffleId(), mapId, partitions, layout);
+        this.layout = layout(resources, rows, pairs);
+        PairTranscoder transcoder = layout == BlockLayout.PAIRS ? new PairTranscoder(dependency.serializer()) : null;
+        this.sink = new RunSink(resources, counters, dependency.shuffleId(), mapId, partitions, layout, transcoder);
         SliceEncoder encoder = layout.isPlain() ? null : new SliceEncoder(resources.serializers(), layout, rows);
         this.staging = new Staging(
                 resources.staging(), sink, encoder, rows, partitions, dependency.shuffleId(), mapId, metrics);
@@ -81,10 +87,25 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
         context.addTaskCompletionListener((TaskCompletionListener) ended -> abort());
     }
 
+    private static BlockLayout layout(WriterResources resources, boolean rows, boolean pairs) {
+        if (resources.compressInMemory()) {
+            return BlockLayout.WRAPPED;
+        }
+        if (resources.serializers().encryptionEnabled()) {
+            return BlockLayout.ENCRYPTED;
+        }
+        if (rows) {
+            return BlockLayout.ROWS;
+        }
+        return pairs ? BlockLayout.PAIRS : BlockLayout.RECORDS;
+    }
+
     @Override
     public void write(Iterator<Product2<K, V>> records) throws IOException {
         Iterator<Product2<Object, Object>> input = combined(records);
-        long count = rowFormat != null ? writeRows(input) : writeRecords(input);
+        long count = rowFormat != null
+                ? writeRows(input)
+                : layout == BlockLayout.PAIRS ? writePairs(input) : writeRecords(input);
         if (staging.isAttached()) {
             staging.flush();
         }
@@ -126,6 +147,24 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
             count++;
         }
         rowFormat.addDataSize(dataBytes);
+        return count;
+    }
+
+    private long writePairs(Iterator<Product2<Object, Object>> records) throws IOException {
+        Partitioner partitioner = dependency.partitioner();
+        long count = 0;
+        try (PairEncoder out = new PairEncoder(staging.record(), dependency.serializer())) {
+            while (records.hasNext()) {
+                Product2<Object, Object> record = records.next();
+                int partition = partitioner.getPartition(record._1());
+                checksums.update(partition, record._1(), record._2());
+                attached();
+                staging.beginRecord();
+                out.write(record._1(), record._2());
+                staging.endRecord(partition);
+                count++;
+            }
+        }
         return count;
     }
 

@@ -36,7 +36,7 @@ public final class SparkStageWriter implements ShuffleMapOutputWriter {
             long mapId,
             int partitions,
             TaskContext context) {
-        this.sink = new RunSink(resources, counters, shuffleId, mapId, partitions, BlockLayout.SPARK);
+        this.sink = new RunSink(resources, counters, shuffleId, mapId, partitions, BlockLayout.SPARK, null);
         this.pool = resources.staging();
         this.partitions = partitions;
         this.buffer = pool.acquire();

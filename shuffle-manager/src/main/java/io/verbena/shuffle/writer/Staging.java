@@ -1,7 +1,7 @@
 package io.verbena.shuffle.writer;
 
 import io.verbena.memory.OffHeap;
-import io.verbena.shuffle.metadata.BlockLayout;
+import io.verbena.shuffle.pairs.PairTarget;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Arrays;
@@ -31,6 +31,7 @@ final class Staging {
     private final long[] partitionBytes;
     private final long[] cursor;
     private final OutputStream recordStream = new RecordStream();
+    private final PairTarget record = new CurrentRecord();
 
     private ScratchBuffer plain;
     private ScratchBuffer buffer;
@@ -131,6 +132,11 @@ final class Staging {
         return recordStream;
     }
 
+    /** The current record, for who puts it together by address. */
+    PairTarget record() {
+        return record;
+    }
+
     /** Ends the record and files it under its partition. */
     void endRecord(int partition) {
         long length = position - recordStart - HEADER;
@@ -220,7 +226,7 @@ final class Staging {
         }
     }
 
-    /** Appends to the current record, moving it to an empty (or larger) buffer when it does not fit. */
+    /** Appends to the current record. */
     private final class RecordStream extends OutputStream {
         @Override
         public void write(int value) throws IOException {
@@ -234,34 +240,50 @@ final class Staging {
             OffHeap.copy(source, OffHeap.BYTE_ARRAY_OFFSET + offset, null, address + position, length);
             position += length;
         }
-
-        private void ensure(int length) throws IOException {
-            if (position + length <= limit || (recordStart == 0 && position + length <= buffer.capacity())) {
-                return;
-            }
-            if (recordStart > 0) {
-                // Write the complete records before this one, then move its beginning to the front.
-                long partial = position - recordStart;
-                long began = System.nanoTime();
-                writeRun(recordStart);
-                metrics.incWriteTime(System.nanoTime() - began);
-                OffHeap.copy(null, address + recordStart, null, address, partial);
-                recordStart = 0;
-                position = partial;
-            }
-            buffer.reserve(position + length, position);
-            address = buffer.address();
-        }
     }
 
-    /** Layout in which runs are stored. */
-    static BlockLayout layout(boolean rows, boolean encrypt, boolean compress) {
-        if (compress) {
-            return BlockLayout.WRAPPED;
+    /** Makes room behind the current record, moving it to an empty (or larger) buffer when it does not fit. */
+    private void ensure(int length) throws IOException {
+        if (position + length <= limit || (recordStart == 0 && position + length <= buffer.capacity())) {
+            return;
         }
-        if (encrypt) {
-            return BlockLayout.ENCRYPTED;
+        if (recordStart > 0) {
+            // Write the complete records before this one, then move its beginning to the front.
+            long partial = position - recordStart;
+            long began = System.nanoTime();
+            writeRun(recordStart);
+            metrics.incWriteTime(System.nanoTime() - began);
+            OffHeap.copy(null, address + recordStart, null, address, partial);
+            recordStart = 0;
+            position = partial;
         }
-        return rows ? BlockLayout.ROWS : BlockLayout.RECORDS;
+        buffer.reserve(position + length, position);
+        address = buffer.address();
+    }
+
+    /** The current record's bytes behind the staging header. */
+    private final class CurrentRecord implements PairTarget {
+        @Override
+        public long append(int length) throws IOException {
+            ensure(length);
+            long at = address + position;
+            position += length;
+            return at;
+        }
+
+        @Override
+        public int length() {
+            return (int) (position - recordStart - HEADER);
+        }
+
+        @Override
+        public long address(int offset) {
+            return address + recordStart + HEADER + offset;
+        }
+
+        @Override
+        public OutputStream stream() {
+            return recordStream;
+        }
     }
 }

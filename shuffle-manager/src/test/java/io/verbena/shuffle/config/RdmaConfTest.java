@@ -41,6 +41,7 @@ class RdmaConfTest {
         assertThat(conf.fetchTimeoutMs()).isEqualTo(600_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(48 * MIB);
         assertThat(conf.sortEnabled()).isTrue();
+        assertThat(conf.pairsEnabled()).isTrue();
         assertThat(conf.leaseIdleMs()).isEqualTo(2_000);
     }
 
@@ -75,6 +76,7 @@ class RdmaConfTest {
                 "fetch.timeout", "2min",
                 "fetch.maxBytesInFlight", "4m",
                 "sort.enabled", "false",
+                "pairs.enabled", "false",
                 "lease.idle", "250ms");
         assertThat(spark.getAll()).as("a new key belongs in this test").hasSameSizeAs(RdmaConf.keys());
 
@@ -114,6 +116,7 @@ class RdmaConfTest {
         assertThat(conf.fetchTimeoutMs()).isEqualTo(120_000);
         assertThat(conf.maxBytesInFlight()).isEqualTo(4 * MIB);
         assertThat(conf.sortEnabled()).isFalse();
+        assertThat(conf.pairsEnabled()).isFalse();
         assertThat(conf.leaseIdleMs()).isEqualTo(250);
     }
 

@@ -152,7 +152,7 @@ abstract class ReadFixture {
         MapOutput.InMemory output = executor.memory().output(mapId, layout, first, second);
         if (onDisk) {
             try {
-                long[] lengths = executor.files().write(SHUFFLE, mapId, partitions, output.open());
+                long[] lengths = executor.files().write(SHUFFLE, mapId, partitions, output.open(), null);
                 executor.store()
                         .commit(
                                 SHUFFLE,

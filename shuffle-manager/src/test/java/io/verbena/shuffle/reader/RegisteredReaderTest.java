@@ -82,13 +82,18 @@ class RegisteredReaderTest {
     }
 
     private MapStatus map(
-            TestExecutor executor, ShuffleDependency<Object, Object, Object> dependency, long mapId, boolean rows)
+            TestExecutor executor,
+            ShuffleDependency<Object, Object, Object> dependency,
+            long mapId,
+            boolean rows,
+            boolean pairs)
             throws IOException {
         TaskContext task = LocalSpark.task(1 << 24);
         ScatterWriter<Object, Object> writer = new ScatterWriter<>(
                 executor.writers(),
                 dependency,
                 RowFormat.of(dependency.serializer()),
+                pairs,
                 executor.counters(),
                 executor.id(),
                 mapId,
@@ -101,17 +106,22 @@ class RegisteredReaderTest {
     /** The last executor has no memory, so its map outputs are stock files. */
     @ParameterizedTest
     @CsvSource({
-        "true, false, false, true",
-        "false, false, false, true",
-        "true, true, false, true",
-        "false, true, false, true",
-        "true, false, true, true",
-        "false, true, true, true",
-        "true, false, false, false",
-        "false, false, false, false",
-        "false, true, true, false"
+        "true, false, false, false, true",
+        "false, false, false, false, true",
+        "false, true, false, false, true",
+        "true, false, true, false, true",
+        "false, false, true, false, true",
+        "false, true, true, false, true",
+        "true, false, false, true, true",
+        "false, false, true, true, true",
+        "false, true, true, true, true",
+        "true, false, false, false, false",
+        "false, false, false, false, false",
+        "false, true, false, false, false",
+        "false, false, true, true, false",
+        "false, true, true, true, false"
     })
-    void shouldReadWhatMapTasksWrote(boolean rows, boolean compress, boolean encrypt, boolean mapped)
+    void shouldReadWhatMapTasksWrote(boolean rows, boolean pairs, boolean compress, boolean encrypt, boolean mapped)
             throws IOException {
         Serializer serializer = rows ? new UnsafeRowSerializer(FIELDS, null) : new KryoSerializer(new SparkConf(false));
         ShuffleDependency<Object, Object, Object> dependency = LocalSpark.dependency(PARTITIONS, serializer);
@@ -135,7 +145,7 @@ class RegisteredReaderTest {
             tracker.registerMapOutput(
                     dependency.shuffleId(),
                     mapIndex,
-                    map(executors.get(mapIndex % 3), dependency, 40 + mapIndex, rows));
+                    map(executors.get(mapIndex % 3), dependency, 40 + mapIndex, rows, pairs));
         }
         TestExecutor self = executors.get(0);
         ViewTransport views = new ViewTransport(self.memory().transport());

@@ -66,7 +66,7 @@ public final class TestMemory implements AutoCloseable {
             leases.add(lease);
             images.add(RunImage.seal(lease.buffer(), mapId, layout, starts));
         }
-        return MapOutput.InMemory.of(mapId, partitions, layout, leases, images);
+        return MapOutput.InMemory.of(mapId, partitions, layout, leases, images, null);
     }
 
     /** Where leases come from. */

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.verbena.arena.RegisteredBuffer;
+import io.verbena.memory.OffHeap;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.RunImage;
 import io.verbena.shuffle.metrics.ShuffleCounter;
+import io.verbena.shuffle.pairs.PairDecoder;
 import io.verbena.shuffle.resolver.ByteBufferStream;
 import io.verbena.shuffle.resolver.MapOutput;
 import io.verbena.shuffle.resolver.StockRowStream;
@@ -41,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import scala.Option;
 import scala.Product2;
 import scala.Tuple2;
@@ -77,13 +79,33 @@ class ScatterWriterTest {
         }
     }
 
-    private record Kind(boolean rows, boolean compress, boolean encrypt) {
+    private enum Records {
+        ROWS,
+        SERIALIZED,
+        PAIRS
+    }
+
+    private record Kind(Records records, boolean compress, boolean encrypt) {
+        boolean rows() {
+            return records == Records.ROWS;
+        }
+
         Serializer serializer() {
-            return rows ? new UnsafeRowSerializer(FIELDS, null) : new KryoSerializer(new SparkConf(false));
+            return rows() ? new UnsafeRowSerializer(FIELDS, null) : new KryoSerializer(new SparkConf(false));
         }
 
         BlockLayout layout() {
-            return Staging.layout(rows, encrypt, compress);
+            if (compress) {
+                return BlockLayout.WRAPPED;
+            }
+            if (encrypt) {
+                return BlockLayout.ENCRYPTED;
+            }
+            return switch (records) {
+                case ROWS -> BlockLayout.ROWS;
+                case SERIALIZED -> BlockLayout.RECORDS;
+                case PAIRS -> BlockLayout.PAIRS;
+            };
         }
     }
 
@@ -125,11 +147,12 @@ class ScatterWriterTest {
     }
 
     private static ScatterWriter<Object, Object> writer(
-            TestExecutor executor, ShuffleDependency<Object, Object, Object> dependency, TaskContext task) {
+            Kind kind, TestExecutor executor, ShuffleDependency<Object, Object, Object> dependency, TaskContext task) {
         return new ScatterWriter<>(
                 executor.writers(),
                 dependency,
                 RowFormat.of(dependency.serializer()),
+                kind.records() == Records.PAIRS,
                 executor.counters(),
                 executor.id(),
                 MAP_ID,
@@ -160,6 +183,7 @@ class ScatterWriterTest {
                         case ROWS -> new StockRowStream(slice);
                         case RECORDS, SPARK -> new ByteBufferStream(slice);
                         case ENCRYPTED -> executor.serializers().wrapForEncryption(new ByteBufferStream(slice));
+                        case PAIRS -> throw new IllegalStateException("no stream");
                         case WRAPPED -> executor.serializers().wrapStream(id, new ByteBufferStream(slice));
                     });
         }
@@ -169,6 +193,21 @@ class ScatterWriterTest {
     private static List<byte[]> block(
             Kind kind, SerializerInstance serializer, TestExecutor executor, ShuffleBlockId id) throws IOException {
         List<byte[]> records = new ArrayList<>();
+        if (executor.store().get(id.shuffleId(), MAP_ID) instanceof MapOutput.InMemory memory
+                && memory.layout() == BlockLayout.PAIRS) {
+            PairDecoder decoder = new PairDecoder(serializer);
+            for (RunImage run : memory.open()) {
+                run.verify(id.reduceId());
+                ByteBuffer slice = run.slice(id.reduceId());
+                decoder.reset(null, OffHeap.addressOf(slice), slice.capacity());
+                while (decoder.hasNext()) {
+                    Tuple2<Object, Object> record = decoder.next();
+                    assertThat(record._1()).isEqualTo(id.reduceId());
+                    records.add((byte[]) record._2());
+                }
+            }
+            return records;
+        }
         for (InputStream in : streams(executor, id)) {
             scala.collection.Iterator<?> all = serializer.deserializeStream(in).asKeyValueIterator();
             while (all.hasNext()) {
@@ -210,7 +249,7 @@ class ScatterWriterTest {
             throws IOException {
         ShuffleDependency<Object, Object, Object> dependency = LocalSpark.dependency(partitions, kind.serializer());
         TaskContext task = LocalSpark.task(1 << 24);
-        ScatterWriter<Object, Object> writer = writer(executor, dependency, task);
+        ScatterWriter<Object, Object> writer = writer(kind, executor, dependency, task);
         writer.write(iterator(kind, records));
         assertThat(task.taskMemoryManager().getMemoryConsumptionForThisTask()).isZero();
         MapStatus status = writer.stop(true).get();
@@ -226,17 +265,22 @@ class ScatterWriterTest {
 
     @ParameterizedTest
     @CsvSource({
-        "true, false, false",
-        "false, false, false",
-        "true, true, false",
-        "false, true, false",
-        "true, false, true",
-        "false, false, true",
-        "true, true, true",
-        "false, true, true"
+        "ROWS, false, false",
+        "SERIALIZED, false, false",
+        "ROWS, true, false",
+        "SERIALIZED, true, false",
+        "ROWS, false, true",
+        "SERIALIZED, false, true",
+        "ROWS, true, true",
+        "SERIALIZED, true, true",
+        "PAIRS, false, false",
+        "PAIRS, true, false",
+        "PAIRS, false, true",
+        "PAIRS, true, true"
     })
-    void shouldWriteRandomRecordsInEveryLayout(boolean rows, boolean compress, boolean encrypt) throws IOException {
-        Kind kind = new Kind(rows, compress, encrypt);
+    void shouldWriteRandomRecordsInEveryLayout(Records kindOfRecords, boolean compress, boolean encrypt)
+            throws IOException {
+        Kind kind = new Kind(kindOfRecords, compress, encrypt);
         Random random = new Random(51);
         try (TestExecutor executor = executor(kind, 1 << 20, 64, STAGING)) {
             for (int partitions : new int[] {1, 2, 200, 3000}) {
@@ -257,10 +301,17 @@ class ScatterWriterTest {
 
     /** A record that does not fit behind others moves to the front; one that fits nowhere makes the buffer grow. */
     @ParameterizedTest
-    @CsvSource({"true, false, false", "false, false, false", "false, true, false", "true, false, true"})
-    void shouldWriteRecordsThatAreLargerThanTheStagingBuffer(boolean rows, boolean compress, boolean encrypt)
+    @CsvSource({
+        "ROWS, false, false",
+        "SERIALIZED, false, false",
+        "SERIALIZED, true, false",
+        "ROWS, false, true",
+        "PAIRS, false, false",
+        "PAIRS, true, false"
+    })
+    void shouldWriteRecordsThatAreLargerThanTheStagingBuffer(Records kindOfRecords, boolean compress, boolean encrypt)
             throws IOException {
-        Kind kind = new Kind(rows, compress, encrypt);
+        Kind kind = new Kind(kindOfRecords, compress, encrypt);
         Random random = new Random(52);
         try (TestExecutor executor = executor(kind, 4 << 20, 8, STAGING)) {
             for (int seed = 0; seed < 6; seed++) {
@@ -280,17 +331,22 @@ class ScatterWriterTest {
 
     @ParameterizedTest
     @CsvSource({
-        "true, false, false",
-        "false, false, false",
-        "true, true, false",
-        "false, true, false",
-        "true, false, true",
-        "false, false, true",
-        "true, true, true",
-        "false, true, true"
+        "ROWS, false, false",
+        "SERIALIZED, false, false",
+        "ROWS, true, false",
+        "SERIALIZED, true, false",
+        "ROWS, false, true",
+        "SERIALIZED, false, true",
+        "ROWS, true, true",
+        "SERIALIZED, true, true",
+        "PAIRS, false, false",
+        "PAIRS, true, false",
+        "PAIRS, false, true",
+        "PAIRS, true, true"
     })
-    void shouldWriteAStockFileWhenMemoryIsFull(boolean rows, boolean compress, boolean encrypt) throws IOException {
-        Kind kind = new Kind(rows, compress, encrypt);
+    void shouldWriteAStockFileWhenMemoryIsFull(Records kindOfRecords, boolean compress, boolean encrypt)
+            throws IOException {
+        Kind kind = new Kind(kindOfRecords, compress, encrypt);
         Random random = new Random(53);
         // Room for two runs or three, of about ten; and for none.
         for (int segments : new int[] {3, 0}) {
@@ -313,15 +369,23 @@ class ScatterWriterTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"true, false, 0", "true, false, 3", "false, true, 3", "false, false, 64", "true, false, 64"})
-    void shouldLeaveNothingWhenAborted(boolean rows, boolean compress, int segments) throws IOException {
-        Kind kind = new Kind(rows, compress, false);
+    @CsvSource({
+        "ROWS, false, 0",
+        "ROWS, false, 3",
+        "SERIALIZED, true, 3",
+        "SERIALIZED, false, 64",
+        "ROWS, false, 64",
+        "PAIRS, true, 3",
+        "PAIRS, false, 64"
+    })
+    void shouldLeaveNothingWhenAborted(Records kindOfRecords, boolean compress, int segments) throws IOException {
+        Kind kind = new Kind(kindOfRecords, compress, false);
         Random random = new Random(54);
         try (TestExecutor executor = executor(kind, 1 << 17, segments, STAGING)) {
             for (int failAt : new int[] {0, 1, 50, 2500}) {
                 ShuffleDependency<Object, Object, Object> dependency = LocalSpark.dependency(7, kind.serializer());
                 TaskContext task = LocalSpark.task(1 << 24);
-                ScatterWriter<Object, Object> writer = writer(executor, dependency, task);
+                ScatterWriter<Object, Object> writer = writer(kind, executor, dependency, task);
                 scala.collection.Iterator<Product2<Object, Object>> good = iterator(kind, random(random, 7, 3000, 400));
                 scala.collection.Iterator<Product2<Object, Object>> failing = new AbstractIterator<>() {
                     private int count;
@@ -355,9 +419,17 @@ class ScatterWriterTest {
 
     /** The upstream operator of the same task needs memory while it makes the next record, and takes the staging buffer's. */
     @ParameterizedTest
-    @CsvSource({"true, false, 64", "false, false, 64", "true, true, 64", "false, false, 1"})
-    void shouldGiveMemoryToAnotherConsumerInTheMiddle(boolean rows, boolean compress, int segments) throws IOException {
-        Kind kind = new Kind(rows, compress, false);
+    @CsvSource({
+        "ROWS, false, 64",
+        "SERIALIZED, false, 64",
+        "ROWS, true, 64",
+        "SERIALIZED, false, 1",
+        "PAIRS, false, 64",
+        "PAIRS, false, 1"
+    })
+    void shouldGiveMemoryToAnotherConsumerInTheMiddle(Records kindOfRecords, boolean compress, int segments)
+            throws IOException {
+        Kind kind = new Kind(kindOfRecords, compress, false);
         List<Rec> records = random(new Random(55), 20, 3000, 400);
         int staging = 1 << 18;
         try (TestExecutor executor = executor(kind, 1 << 19, segments, staging)) {
@@ -369,7 +441,7 @@ class ScatterWriterTest {
                     return 0;
                 }
             };
-            ScatterWriter<Object, Object> writer = writer(executor, dependency, task);
+            ScatterWriter<Object, Object> writer = writer(kind, executor, dependency, task);
             scala.collection.Iterator<Product2<Object, Object>> all = iterator(kind, records);
             writer.write(new AbstractIterator<>() {
                 private int count;
@@ -412,9 +484,9 @@ class ScatterWriterTest {
 
     /** A run has an index beside what is staged: a full staging buffer of a segment's size would never fit, and go to disk. */
     @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void shouldStayInMemoryWhenStagingIsAsLargeAsASegment(boolean rows) throws IOException {
-        Kind kind = new Kind(rows, false, false);
+    @EnumSource(Records.class)
+    void shouldStayInMemoryWhenStagingIsAsLargeAsASegment(Records kindOfRecords) throws IOException {
+        Kind kind = new Kind(kindOfRecords, false, false);
         try (TestExecutor executor = executor(kind, 1 << 16, 16, 1 << 16)) {
             MapOutput output = roundTrip(kind, executor, 20, random(new Random(3), 20, 1000, 200));
             assertThat(output).isInstanceOf(MapOutput.InMemory.class);

@@ -20,16 +20,19 @@ final class Applications implements JobsBench.Runner, Closeable {
 
     private final Path directory;
     private final double scale;
+    private final String javaOptions;
     private final int timeoutMs;
     private final Map<String, JobDriver> running = new LinkedHashMap<>();
 
     /**
      * @param directory gets logs and shuffle files
+     * @param javaOptions for executors, besides those they need
      * @param timeoutMs how long a run may take, in milliseconds
      */
-    Applications(Path directory, double scale, int timeoutMs) {
+    Applications(Path directory, double scale, String javaOptions, int timeoutMs) {
         this.directory = directory;
         this.scale = scale;
+        this.javaOptions = javaOptions;
         this.timeoutMs = timeoutMs;
     }
 
@@ -57,8 +60,9 @@ final class Applications implements JobsBench.Runner, Closeable {
     }
 
     private JobDriver start(Workload workload, Mode mode) throws IOException {
-        return JobDriver.start(
-                name(workload, mode), settings(workload, mode, directory), directory.resolve("logs"), timeoutMs);
+        Map<String, String> settings = settings(workload, mode, directory);
+        settings.merge("spark.executor.extraJavaOptions", javaOptions, (needed, more) -> needed + " " + more);
+        return JobDriver.start(name(workload, mode), settings, directory.resolve("logs"), timeoutMs);
     }
 
     private static String name(Workload workload, Mode mode) {

@@ -86,6 +86,13 @@ public final class JobsCommand implements Callable<Integer> {
             description = "how long a single run may take (default: ${DEFAULT-VALUE})")
     private int timeoutS;
 
+    @Option(
+            names = "--java-options",
+            paramLabel = "OPTIONS",
+            defaultValue = "",
+            description = "options for the executors' JVMs, such as those of a profiler")
+    private String javaOptions;
+
     @SuppressWarnings("UnusedVariable") // picocli acts on it.
     @Option(
             names = {"-h", "--help"},
@@ -171,7 +178,7 @@ public final class JobsCommand implements Callable<Integer> {
         deleteIfPresent(scratch);
         Files.createDirectories(scratch);
         try (Applications applications =
-                new Applications(directory, scale, Math.toIntExact(TimeUnit.SECONDS.toMillis(timeoutS)))) {
+                new Applications(directory, scale, javaOptions, Math.toIntExact(TimeUnit.SECONDS.toMillis(timeoutS)))) {
             new JobsBench(applications, warmups, runs, message -> {
                         err.println(message);
                         err.flush();

@@ -25,27 +25,35 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds, dou
 
     private static final int SYSTEM_FIELD = 15 - 3;
 
-    /** Adds up the processes that this one started: on a driver with a local cluster, its executors. */
+    /**
+     * Adds up the JVMs that this process started: on a driver with a local cluster, its executors. Other processes, such as a
+     * command that an executor starts, come and go.
+     */
     static ProcessTimes ofDescendants() throws IOException {
-        List<Long> ids =
-                ProcessHandle.current().descendants().map(ProcessHandle::pid).toList();
+        int processes = 0;
         double user = 0;
         double system = 0;
         double compilers = 0;
-        for (long id : ids) {
-            Path process = Path.of("/proc", Long.toString(id));
-            for (String thread : compilers(process.resolve("task"))) {
+        for (ProcessHandle descendant : ProcessHandle.current().descendants().toList()) {
+            Path process = Path.of("/proc", Long.toString(descendant.pid()));
+            List<String> threads = compilers(process.resolve("task"));
+            if (threads.isEmpty()) {
+                continue;
+            }
+            String all = Files.readString(process.resolve("stat"));
+            processes++;
+            user += userSeconds(all);
+            system += systemSeconds(all);
+            for (String thread : threads) {
                 user -= userSeconds(thread);
                 system -= systemSeconds(thread);
                 compilers += userSeconds(thread) + systemSeconds(thread);
             }
-            String all = Files.readString(process.resolve("stat"));
-            user += userSeconds(all);
-            system += systemSeconds(all);
         }
-        return new ProcessTimes(ids.size(), user, system, compilers);
+        return new ProcessTimes(processes, user, system, compilers);
     }
 
+    /** Lines about the threads of a process that compile bytecode; none if it is no JVM, or has ended. */
     private static List<String> compilers(Path threads) throws IOException {
         List<String> lines = new ArrayList<>();
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(threads)) {
@@ -59,6 +67,8 @@ record ProcessTimes(int processes, double userSeconds, double systemSeconds, dou
                     // The thread has ended; compilers' threads do not.
                 }
             }
+        } catch (NoSuchFileException e) {
+            return List.of();
         }
         return lines;
     }

@@ -23,7 +23,7 @@ import scala.collection.Iterator;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
-/** A map task of an RDD of pairs through Kryo: from the first record to the committed map output, by record. */
+/** A map task of an RDD of pairs with the serializer Kryo: from the first record to the committed map output, by record. */
 @Per("record")
 public class RecordWriterBenchmark extends SparkDefaults {
     private static final int RECORDS = 65_536;
@@ -223,7 +223,7 @@ public class RecordWriterBenchmark extends SparkDefaults {
         }
     }
 
-    /** Verbena's scatter writer. */
+    /** Verbena's scatter writer, which stores integers and arrays of bytes without Kryo. */
     @Benchmark
     @OperationsPerInvocation(RECORDS)
     public Object verbena(VerbenaSide side) {

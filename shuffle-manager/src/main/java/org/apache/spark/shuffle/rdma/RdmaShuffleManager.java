@@ -4,6 +4,7 @@ import io.verbena.shuffle.config.RdmaConf;
 import io.verbena.shuffle.fallback.FallbackReason;
 import io.verbena.shuffle.metrics.CounterSink;
 import io.verbena.shuffle.metrics.ShuffleTotals;
+import io.verbena.shuffle.pairs.PairFormat;
 import io.verbena.shuffle.reader.RegisteredReader;
 import io.verbena.shuffle.seam.SparkLine;
 import io.verbena.shuffle.writer.RowFormat;
@@ -85,7 +86,9 @@ public class RdmaShuffleManager extends SortShuffleManager {
             return sparkHandle;
         }
         boolean relocatable = dependency.serializer().supportsRelocationOfSerializedObjects();
-        return new RdmaShuffleHandle<>(shuffleId, dependency, relocatable ? null : sparkHandle, totals(dependency));
+        boolean pairs = rdma.pairsEnabled() && PairFormat.serves(dependency.serializer());
+        return new RdmaShuffleHandle<>(
+                shuffleId, dependency, relocatable ? null : sparkHandle, pairs, totals(dependency));
     }
 
     private void report(FallbackReason reason, int shuffleId) {
@@ -138,6 +141,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 ours.dependency().mapSideCombine()
                         ? null
                         : RowFormat.of(ours.dependency().serializer()),
+                ours.pairs(),
                 counters,
                 SparkEnv.get().blockManager().shuffleServerId(),
                 mapId,
