@@ -12,7 +12,9 @@ class PlainMemoryShapesTest extends RddShapes {
     Map<String, String> settings() {
         return Cluster.settings(
                 "spark.serializer", "org.apache.spark.serializer.KryoSerializer",
-                "spark.shuffle.rdma.memory.backing", "plain");
+                "spark.shuffle.rdma.memory.backing", "plain",
+                // Kryo writes all.
+                "spark.shuffle.rdma.pairs.enabled", "false");
     }
 
     @Override

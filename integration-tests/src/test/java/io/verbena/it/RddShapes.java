@@ -109,6 +109,29 @@ abstract class RddShapes {
         return sums;
     }
 
+    /** Keys and values that only the serializer knows, beside such as every shuffle knows. */
+    @Test
+    void shouldShuffleObjects() {
+        List<Tuple2<List<String>, Tuple2<String, Integer>>> both = pairs().mapToPair(pair ->
+                        new Tuple2<List<String>, Tuple2<String, Integer>>(new ArrayList<>(List.of(pair._1())), pair))
+                .partitionBy(new HashPartitioner(6))
+                .collect();
+        assertThat(both).hasSize(RECORDS).allSatisfy(pair -> {
+            assertThat(pair._1()).containsExactly(pair._2()._1());
+            assertThat(pair._2()._1()).isEqualTo(key(pair._2()._2()));
+        });
+        assertThat(both.stream().map(pair -> pair._2()._2()).distinct()).hasSize(RECORDS);
+        List<Tuple2<String, Tuple2<Integer, String>>> values = pairs().mapValues(i -> new Tuple2<>(i, key(i)))
+                .partitionBy(new HashPartitioner(6))
+                .collect();
+        assertThat(values).hasSize(RECORDS).allSatisfy(pair -> {
+            assertThat(pair._2()._2()).isEqualTo(pair._1());
+            assertThat(pair._1()).isEqualTo(key(pair._2()._1()));
+        });
+        assertThat(values.stream().map(pair -> pair._2()._1()).distinct()).hasSize(RECORDS);
+        assertWay();
+    }
+
     @Test
     void shouldReduceByKey() {
         assertThat(pairs().reduceByKey(Integer::sum, 7).collectAsMap()).isEqualTo(sums());

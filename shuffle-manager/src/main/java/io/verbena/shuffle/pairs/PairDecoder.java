@@ -70,6 +70,7 @@ public final class PairDecoder {
         }
     }
 
+    /** Sees that a section of more than the serializer's buffer was read to its end; a shorter one is in the buffer as a whole. */
     private void closeSection() {
         if (section.position != section.end) {
             throw new IllegalStateException("the serializer left " + (section.end - section.position)

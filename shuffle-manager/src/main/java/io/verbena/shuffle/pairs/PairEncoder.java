@@ -3,6 +3,8 @@ package io.verbena.shuffle.pairs;
 import io.verbena.memory.OffHeap;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.StandardCharsets;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import scala.reflect.ClassTag;
@@ -19,6 +21,7 @@ public final class PairEncoder implements Closeable {
 
     private final PairTarget target;
     private final Serializer serializer;
+    private final CharsetEncoder utf8 = StandardCharsets.UTF_8.newEncoder();
     private byte[] chars = new byte[256];
     private SerializationStream objects;
 
@@ -114,6 +117,13 @@ public final class PairEncoder implements Closeable {
         if (all >>> CHAR_BITS_OF_LATIN1 == 0) {
             putBytes(chars, length);
             return PairFormat.LATIN1;
+        }
+        if (utf8.canEncode(text)) {
+            byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
+            if (encoded.length < 2L * length) {
+                putBytes(encoded, encoded.length);
+                return PairFormat.UTF8;
+            }
         }
         int bytes = Math.multiplyExact(2, length);
         OffHeap.putInt(target.append(Integer.BYTES), bytes);

@@ -33,11 +33,14 @@ public final class PairFormat {
     /** A text of which all chars are below 256, a byte each. */
     static final int LATIN1 = 10;
 
-    /** Any other text, two bytes a char, the low one first; kept as it is, even if it is no valid UTF-16. */
-    static final int UTF16 = 11;
+    /** Any other valid text that is shorter so than by two bytes a char. */
+    static final int UTF8 = 11;
 
-    static final int OBJECT = 12;
-    static final int OBJECTS = 13;
+    /** Any other text, two bytes a char, the low one first; kept as it is, even if it is no valid UTF-16. */
+    static final int UTF16 = 12;
+
+    static final int OBJECT = 13;
+    static final int OBJECTS = 14;
 
     private static final Logger LOG = LoggerFactory.getLogger(PairFormat.class);
 

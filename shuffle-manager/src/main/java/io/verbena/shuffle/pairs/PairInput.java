@@ -1,6 +1,7 @@
 package io.verbena.shuffle.pairs;
 
 import io.verbena.memory.OffHeap;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -52,7 +53,8 @@ final class PairInput {
         return switch (tag) {
             case PairFormat.LONG -> OffHeap.getLong(base, take(Long.BYTES));
             case PairFormat.BYTES -> bytes();
-            case PairFormat.LATIN1 -> latin1();
+            case PairFormat.LATIN1 -> text(StandardCharsets.ISO_8859_1);
+            case PairFormat.UTF8 -> text(StandardCharsets.UTF_8);
             case PairFormat.UTF16 -> utf16();
             case PairFormat.INT -> OffHeap.getInt(base, take(Integer.BYTES));
             case PairFormat.DOUBLE -> Double.longBitsToDouble(OffHeap.getLong(base, take(Long.BYTES)));
@@ -74,7 +76,7 @@ final class PairInput {
     }
 
     /** Takes a text's bytes to {@link #scratch} and returns how many there are. */
-    private int text() {
+    private int encoded() {
         long at = section();
         int length = (int) (position - at);
         if (length > scratch.length) {
@@ -84,13 +86,13 @@ final class PairInput {
         return length;
     }
 
-    private String latin1() {
-        int length = text();
-        return new String(scratch, 0, length, StandardCharsets.ISO_8859_1);
+    private String text(Charset charset) {
+        int length = encoded();
+        return new String(scratch, 0, length, charset);
     }
 
     private String utf16() {
-        char[] chars = new char[text() / 2];
+        char[] chars = new char[encoded() / 2];
         for (int i = 0; i < chars.length; i++) {
             chars[i] = (char) ((scratch[2 * i] & 0xff) | ((scratch[2 * i + 1] & 0xff) << 8));
         }

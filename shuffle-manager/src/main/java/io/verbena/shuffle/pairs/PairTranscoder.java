@@ -1,10 +1,10 @@
 package io.verbena.shuffle.pairs;
 
 import io.verbena.memory.OffHeap;
+import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import org.apache.commons.io.output.CloseShieldOutputStream;
 import org.apache.spark.serializer.SerializationStream;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.serializer.SerializerInstance;
@@ -15,7 +15,8 @@ import scala.reflect.ClassTag$;
  * Turns records of {@link PairFormat} into a stream of the shuffle's serializer, as Spark's own writers make it. Objects are copied as
  * they are, so none of the application's classes are needed but those that the serializer's settings name.
  *
- * <p>Threads: immutable; what it makes is confined to one thread.
+ * <p>Threads: any, as Spark's serializers; what it makes is confined to one thread. Keeps the serializer, and what that pools: the
+ * store keeps one for all map outputs of a shuffle.
  */
 public final class PairTranscoder {
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();
@@ -35,17 +36,36 @@ public final class PairTranscoder {
 
     /** Creates what writes one map output. */
     public Blocks blocks() {
-        return new Blocks(serializer.newInstance(), loader);
+        return new Blocks(serializer, loader);
+    }
+
+    /** What is written inside a block: neither a flush, which would end a block of some codecs, nor the end is the target's. */
+    private static final class Inner extends FilterOutputStream {
+        Inner(OutputStream target) {
+            super(target);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            out.write(bytes, offset, length);
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
     }
 
     /** Writes blocks of one map output. */
     public static final class Blocks {
         private final PairInput in = new PairInput();
         private final byte[] copy = new byte[1 << 13];
-        private final SerializerInstance serializer;
+        private final Serializer serializer;
         private final ClassLoader loader;
+        private SerializerInstance instance;
 
-        private Blocks(SerializerInstance serializer, ClassLoader loader) {
+        private Blocks(Serializer serializer, ClassLoader loader) {
             this.serializer = serializer;
             this.loader = loader;
         }
@@ -61,35 +81,45 @@ public final class PairTranscoder {
             Thread thread = Thread.currentThread();
             ClassLoader before = thread.getContextClassLoader();
             thread.setContextClassLoader(loader);
-            try (SerializationStream out = serializer.serializeStream(CloseShieldOutputStream.wrap(target))) {
-                in.reset(null, OffHeap.addressOf(slice), slice.capacity());
-                while (in.hasMore()) {
-                    int tags = in.tags();
-                    int keyTag = tags & 0xff;
-                    int valueTag = tags >>> 8;
-                    if (keyTag == PairFormat.OBJECTS) {
-                        copySection(out, target);
-                        continue;
-                    }
-                    if (keyTag == PairFormat.OBJECT) {
-                        copySection(out, target);
-                    } else {
-                        out.writeKey(in.plain(keyTag), ANY);
-                    }
-                    if (valueTag == PairFormat.OBJECT) {
-                        copySection(out, target);
-                    } else {
-                        out.writeValue(in.plain(valueTag), ANY);
+            try {
+                if (instance == null) {
+                    // May make a Kryo already, and so load the classes that its settings name.
+                    instance = serializer.newInstance();
+                }
+                try (SerializationStream out = instance.serializeStream(new Inner(target))) {
+                    in.reset(null, OffHeap.addressOf(slice), slice.capacity());
+                    while (in.hasMore()) {
+                        writeRecord(out, target);
                     }
                 }
             } catch (IOException e) {
                 throw e;
-            } catch (Exception e) {
-                // Scala code may throw checked exceptions too.
+            } catch (Exception | LinkageError e) {
+                // Scala code may throw checked exceptions too, and a registrator may miss a class.
                 throw new IOException(
                         "cannot write records with " + serializer.getClass().getName() + ": " + e, e);
             } finally {
                 thread.setContextClassLoader(before);
+            }
+        }
+
+        private void writeRecord(SerializationStream out, OutputStream target) throws IOException {
+            int tags = in.tags();
+            int keyTag = tags & 0xff;
+            int valueTag = tags >>> 8;
+            if (keyTag == PairFormat.OBJECTS) {
+                copySection(out, target);
+                return;
+            }
+            if (keyTag == PairFormat.OBJECT) {
+                copySection(out, target);
+            } else {
+                out.writeKey(in.plain(keyTag), ANY);
+            }
+            if (valueTag == PairFormat.OBJECT) {
+                copySection(out, target);
+            } else {
+                out.writeValue(in.plain(valueTag), ANY);
             }
         }
 

@@ -69,6 +69,11 @@ public sealed interface MapOutput {
                     transcoder);
         }
 
+        /** The same map output with another transcoder for the same shuffle. */
+        InMemory with(PairTranscoder shared) {
+            return new InMemory(mapId, partitions, layout, runs, images, locations, bytes, shared);
+        }
+
         /** Views of the runs for the calling thread; the caller holds a lease on the shuffle. */
         public List<RunImage> open() {
             List<RunImage> views = new ArrayList<>(images.size());

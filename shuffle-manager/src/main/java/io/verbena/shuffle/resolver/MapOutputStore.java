@@ -3,6 +3,7 @@ package io.verbena.shuffle.resolver;
 import io.verbena.arena.Arena;
 import io.verbena.arena.RegisteredBuffer;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import io.verbena.transport.ReadLease;
 import io.verbena.transport.Transport;
 import java.util.ArrayList;
@@ -27,6 +28,8 @@ import java.util.function.LongFunction;
  * <p>Threads: any. Maps are concurrent; one entry's replacement is a compare-and-set.
  */
 public final class MapOutputStore {
+    private static final int LOOKUPS_PER_USE = 64;
+
     private final ConcurrentHashMap<Integer, ShuffleOutputs> shuffles = new ConcurrentHashMap<>();
     private final Arena arena;
     private final Transport transport;
@@ -35,6 +38,19 @@ public final class MapOutputStore {
     private static final class ShuffleOutputs {
         final ConcurrentHashMap<Long, MapOutput> byMapId = new ConcurrentHashMap<>();
         volatile long lastUsedNs = System.nanoTime();
+
+        /** The first map output's: a serializer and its pool for each would be a Kryo for each. */
+        volatile PairTranscoder transcoder;
+
+        MapOutput sharing(MapOutput output) {
+            if (!(output instanceof MapOutput.InMemory memory) || memory.transcoder() == null) {
+                return output;
+            }
+            if (transcoder == null) {
+                transcoder = memory.transcoder();
+            }
+            return memory.with(transcoder);
+        }
     }
 
     /** Creates an empty store over memory that it does not own. */
@@ -49,7 +65,7 @@ public final class MapOutputStore {
         shuffles.compute(shuffleId, (id, existing) -> {
             ShuffleOutputs outputs = existing == null ? new ShuffleOutputs() : existing;
             outputs.lastUsedNs = System.nanoTime();
-            if (outputs.byMapId.putIfAbsent(output.mapId(), output) != null) {
+            if (outputs.byMapId.putIfAbsent(output.mapId(), outputs.sharing(output)) != null) {
                 throw new IllegalStateException(
                         "map output is committed twice: shuffleId=" + shuffleId + ", mapId=" + output.mapId());
             }
@@ -68,16 +84,25 @@ public final class MapOutputStore {
     }
 
     /**
-     * As {@link #get}, for a task that looks up many map outputs of one shuffle: it counts as one use. What is removed from the store is
-     * not found any more; what is committed to a shuffle of which nothing was here yet may not be found.
+     * As {@link #get}, for a task that looks up many map outputs of one shuffle: every {@value #LOOKUPS_PER_USE} count as one use. What
+     * is removed from the store is not found any more; what is committed to a shuffle of which nothing was here yet may not be found.
      */
     public LongFunction<MapOutput> outputs(int shuffleId) {
         ShuffleOutputs outputs = shuffles.get(shuffleId);
         if (outputs == null) {
             return mapId -> null;
         }
-        outputs.lastUsedNs = System.nanoTime();
-        return outputs.byMapId::get;
+        return new LongFunction<>() {
+            private int lookups;
+
+            @Override
+            public MapOutput apply(long mapId) {
+                if (lookups++ % LOOKUPS_PER_USE == 0) {
+                    outputs.lastUsedNs = System.nanoTime();
+                }
+                return outputs.byMapId.get(mapId);
+            }
+        };
     }
 
     /** True while the output is what the store would return; unlike {@link #get} it does not count as a use. */

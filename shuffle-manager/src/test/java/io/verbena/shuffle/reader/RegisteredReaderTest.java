@@ -166,6 +166,12 @@ class RegisteredReaderTest {
         assertThat(counters.get(ShuffleCounter.READ_RDMA_BYTES) > 0).isEqualTo(!mapped);
         assertThat(counters.get(ShuffleCounter.READ_RETRIES)).isZero();
         assertThat(counters.get(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
+        // What is moved to disk is Spark's format, whatever it was in memory.
+        executors.forEach(executor -> executor.writers().evictor().evictAll());
+        assertThat(self.counters().get(ShuffleCounter.EVICTED_MAP_OUTPUTS)).isPositive();
+        assertThat(read(dependency, rows, tracker, resources(self, peers, network), 0, PARTITIONS))
+                .isEqualTo(expected(0, PARTITIONS));
+        assertThat(counters.get(ShuffleCounter.READ_LOCAL_FILE_BYTES)).isPositive();
         peers.closeIdle(0);
         assertThat(views.leases).hasValue(0);
         network.assertAllReleased();

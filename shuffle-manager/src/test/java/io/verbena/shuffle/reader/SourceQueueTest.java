@@ -59,6 +59,27 @@ class SourceQueueTest extends ReadFixture {
         assertThat(counters.get(ShuffleCounter.DIRECTORY_FETCHES)).isEqualTo(inPlace ? 2 : 0);
     }
 
+    /** Reads are counted some at a time; an early end counts the rest. */
+    @Test
+    void shouldCountWhatWasReadBeforeAnEarlyEnd() {
+        for (int mapId = 10; mapId < 80; mapId++) {
+            commit(self, mapId, BlockLayout.RECORDS, false);
+        }
+        SourceQueue queue = queue(0, PARTITIONS, true);
+        long bytes = 0;
+        for (int i = 0; i < 65; i++) {
+            BlockSource source = queue.next();
+            for (Slice slice = queue.nextSlice(source); slice != null; slice = queue.nextSlice(source)) {
+                bytes += slice.length();
+            }
+        }
+        assertThat(metrics.localBlocksFetched()).isEqualTo(64);
+        queue.close();
+        assertThat(metrics.localBlocksFetched()).isEqualTo(65);
+        assertThat(metrics.localBytesRead()).isEqualTo(bytes);
+        assertThat(counters.get(ShuffleCounter.READ_SELF_BYTES)).isEqualTo(bytes);
+    }
+
     @Test
     void shouldReadNothingFromNothing() {
         assertThat(read(0, PARTITIONS, true)).isEmpty();

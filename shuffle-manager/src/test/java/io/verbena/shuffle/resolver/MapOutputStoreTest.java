@@ -8,6 +8,7 @@ import io.verbena.arena.RegisteredBuffer;
 import io.verbena.shuffle.metadata.BlockLayout;
 import io.verbena.shuffle.metadata.MapOutputDirectory;
 import io.verbena.shuffle.metadata.RunImage;
+import io.verbena.shuffle.pairs.PairTranscoder;
 import io.verbena.shuffle.testing.TestMemory;
 import io.verbena.transport.ReadLease;
 import java.nio.ByteBuffer;
@@ -21,6 +22,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
+import org.apache.spark.SparkConf;
+import org.apache.spark.serializer.KryoSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -66,6 +70,34 @@ class MapOutputStoreTest {
         assertThat(store.get(1, 7)).isNull();
         assertThat(store.shuffleIds()).isEmpty();
         assertThat(memory.arena().statistics().leases()).isZero();
+    }
+
+    @Test
+    void shouldFindForATaskWhatIsHereAndNothingThatIsGone() {
+        assertThat(store.outputs(1).apply(7)).isNull();
+        MapOutput.InMemory output = committed(1, 7);
+        LongFunction<MapOutput> outputs = store.outputs(1);
+        assertThat(outputs.apply(7)).isSameAs(output);
+        assertThat(outputs.apply(8)).isNull();
+        MapOutput.InMemory later = committed(1, 8);
+        assertThat(outputs.apply(8)).isSameAs(later);
+        store.remove(1);
+        committed(1, 7);
+        assertThat(outputs.apply(7)).isNull();
+        assertThat(store.outputs(1).apply(7)).isNotNull();
+    }
+
+    /** A serializer for every map output would be a Kryo for every map output. */
+    @Test
+    void shouldKeepOneTranscoderForAShuffle() {
+        KryoSerializer serializer = new KryoSerializer(new SparkConf(false));
+        PairTranscoder first = new PairTranscoder(serializer);
+        store.commit(1, memory.output(1, BlockLayout.PAIRS, new byte[][] {{1}}).with(first));
+        store.commit(1, memory.output(2, BlockLayout.PAIRS, new byte[][] {{1}}).with(new PairTranscoder(serializer)));
+        PairTranscoder other = new PairTranscoder(serializer);
+        store.commit(2, memory.output(3, BlockLayout.PAIRS, new byte[][] {{1}}).with(other));
+        assertThat(store.inMemory(1)).extracting(MapOutput.InMemory::transcoder).containsExactly(first, first);
+        assertThat(store.inMemory(2)).extracting(MapOutput.InMemory::transcoder).containsExactly(other);
     }
 
     @Test

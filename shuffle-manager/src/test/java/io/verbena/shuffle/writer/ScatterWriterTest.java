@@ -82,7 +82,13 @@ class ScatterWriterTest {
     private enum Records {
         ROWS,
         SERIALIZED,
-        PAIRS
+        PAIRS,
+        /** As PAIRS, with values that only the serializer knows. */
+        OBJECTS;
+
+        boolean arePairs() {
+            return this == PAIRS || this == OBJECTS;
+        }
     }
 
     private record Kind(Records records, boolean compress, boolean encrypt) {
@@ -104,7 +110,7 @@ class ScatterWriterTest {
             return switch (records) {
                 case ROWS -> BlockLayout.ROWS;
                 case SERIALIZED -> BlockLayout.RECORDS;
-                case PAIRS -> BlockLayout.PAIRS;
+                case PAIRS, OBJECTS -> BlockLayout.PAIRS;
             };
         }
     }
@@ -132,7 +138,10 @@ class ScatterWriterTest {
             public Product2<Object, Object> next() {
                 Rec record = all.next();
                 if (!kind.rows()) {
-                    return new Tuple2<>(record.partition(), record.bytes());
+                    Object value = record.bytes();
+                    return new Tuple2<>(
+                            record.partition(),
+                            kind.records() == Records.OBJECTS ? new ArrayList<>(List.of(value, value)) : value);
                 }
                 // One row object for all, as Spark SQL does it.
                 row.pointTo(record.bytes(), record.bytes().length);
@@ -152,7 +161,7 @@ class ScatterWriterTest {
                 executor.writers(),
                 dependency,
                 RowFormat.of(dependency.serializer()),
-                kind.records() == Records.PAIRS,
+                kind.records().arePairs(),
                 executor.counters(),
                 executor.id(),
                 MAP_ID,
@@ -190,6 +199,16 @@ class ScatterWriterTest {
         return memory.layout().isPlain() ? List.of(new SequenceInputStream(Collections.enumeration(streams))) : streams;
     }
 
+    private static byte[] bytes(Object value) {
+        if (value instanceof List<?> list) {
+            assertThat(list).hasSize(2);
+            // One object to Kryo, so it stays one.
+            assertThat(list.get(1)).isSameAs(list.get(0));
+            return (byte[]) list.get(0);
+        }
+        return (byte[]) value;
+    }
+
     private static List<byte[]> block(
             Kind kind, SerializerInstance serializer, TestExecutor executor, ShuffleBlockId id) throws IOException {
         List<byte[]> records = new ArrayList<>();
@@ -203,7 +222,7 @@ class ScatterWriterTest {
                 while (decoder.hasNext()) {
                     Tuple2<Object, Object> record = decoder.next();
                     assertThat(record._1()).isEqualTo(id.reduceId());
-                    records.add((byte[]) record._2());
+                    records.add(bytes(record._2()));
                 }
             }
             return records;
@@ -217,7 +236,7 @@ class ScatterWriterTest {
                     records.add(((UnsafeRow) record._2()).copy().getBytes());
                 } else {
                     assertThat(record._1()).isEqualTo(id.reduceId());
-                    records.add((byte[]) record._2());
+                    records.add(bytes(record._2()));
                 }
             }
         }
@@ -276,7 +295,8 @@ class ScatterWriterTest {
         "PAIRS, false, false",
         "PAIRS, true, false",
         "PAIRS, false, true",
-        "PAIRS, true, true"
+        "PAIRS, true, true",
+        "OBJECTS, false, false"
     })
     void shouldWriteRandomRecordsInEveryLayout(Records kindOfRecords, boolean compress, boolean encrypt)
             throws IOException {
@@ -307,7 +327,8 @@ class ScatterWriterTest {
         "SERIALIZED, true, false",
         "ROWS, false, true",
         "PAIRS, false, false",
-        "PAIRS, true, false"
+        "PAIRS, true, false",
+        "OBJECTS, false, false"
     })
     void shouldWriteRecordsThatAreLargerThanTheStagingBuffer(Records kindOfRecords, boolean compress, boolean encrypt)
             throws IOException {
@@ -342,7 +363,8 @@ class ScatterWriterTest {
         "PAIRS, false, false",
         "PAIRS, true, false",
         "PAIRS, false, true",
-        "PAIRS, true, true"
+        "PAIRS, true, true",
+        "OBJECTS, false, false"
     })
     void shouldWriteAStockFileWhenMemoryIsFull(Records kindOfRecords, boolean compress, boolean encrypt)
             throws IOException {
@@ -376,7 +398,8 @@ class ScatterWriterTest {
         "SERIALIZED, false, 64",
         "ROWS, false, 64",
         "PAIRS, true, 3",
-        "PAIRS, false, 64"
+        "PAIRS, false, 64",
+        "OBJECTS, false, 64"
     })
     void shouldLeaveNothingWhenAborted(Records kindOfRecords, boolean compress, int segments) throws IOException {
         Kind kind = new Kind(kindOfRecords, compress, false);
@@ -425,7 +448,9 @@ class ScatterWriterTest {
         "ROWS, true, 64",
         "SERIALIZED, false, 1",
         "PAIRS, false, 64",
-        "PAIRS, false, 1"
+        "PAIRS, false, 1",
+        "OBJECTS, false, 64",
+        "OBJECTS, false, 1"
     })
     void shouldGiveMemoryToAnotherConsumerInTheMiddle(Records kindOfRecords, boolean compress, int segments)
             throws IOException {
