@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * what else the machine does falls on all modes. Not thread safe.
  */
 final class JobsBench {
-    /** JVMs count as warm when compilers take no more than this of a round's CPU time. */
+    /** JVMs count as warm when compilers take no more than this of a run's CPU time. */
     private static final double WARM_SHARE = 0.15;
 
     private final Runner runner;
@@ -72,12 +72,11 @@ final class JobsBench {
         return new WorkloadResult(workload, counted);
     }
 
+    /** Each mode for itself: some have an application that is older than others' and has long come to rest. */
     private static boolean isWarm(Collection<JobRun> round) {
-        return sum(round, Figure.COMPILER_CPU) <= WARM_SHARE * sum(round, Figure.PROCESS_CPU);
-    }
-
-    private static double sum(Collection<JobRun> round, Figure figure) {
-        return round.stream().mapToDouble(run -> run.figures().get(figure)).sum();
+        return round.stream()
+                .map(JobRun::figures)
+                .allMatch(run -> run.get(Figure.COMPILER_CPU) <= WARM_SHARE * run.get(Figure.PROCESS_CPU));
     }
 
     private Map<Mode, JobRun> round(Workload workload, List<Mode> modes, int number, String title) throws IOException {

@@ -23,7 +23,8 @@ class JobsBenchTest {
         @Override
         public JobRun run(Workload workload, Mode mode) {
             calls.add(mode.label());
-            double compiler = compilers.merge(mode, 1.0, (value, unused) -> Math.max(0, value - 0.5));
+            double first = mode == late ? 3.0 : 1.0;
+            double compiler = compilers.merge(mode, first, (value, unused) -> Math.max(0, value - 0.5));
             return TestRuns.with(TestRuns.run(7, 2), Figure.COMPILER_CPU, compiler);
         }
 
@@ -32,6 +33,8 @@ class JobsBenchTest {
             calls.add("keep " + plan.keySet());
         }
     }
+
+    private Mode late;
 
     private void run(int warmups, int runs, Workload... workloads) throws IOException {
         Map<Workload, List<Mode>> plan = new LinkedHashMap<>();
@@ -68,6 +71,13 @@ class JobsBenchTest {
     void shouldStopWarmingUpWhenCompilersAreAtRest() throws IOException {
         run(10, 1, Workload.SQL_JOIN);
         assertThat(progress.stream().filter(line -> line.contains("warm-up"))).hasSize(3 * 3);
+    }
+
+    @Test
+    void shouldWarmUpUntilEveryModeIsAtRest() throws IOException {
+        late = Mode.VERBENA;
+        run(10, 1, Workload.SQL_JOIN);
+        assertThat(progress.stream().filter(line -> line.contains("warm-up"))).hasSize(7 * 3);
     }
 
     @Test
