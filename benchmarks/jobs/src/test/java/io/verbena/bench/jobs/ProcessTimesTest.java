@@ -3,8 +3,9 @@ package io.verbena.bench.jobs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.io.IOException;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ProcessTimesTest {
     /** As of proc_pid_stat(5): utime is 1234, stime 56. */
@@ -27,14 +28,38 @@ class ProcessTimesTest {
                 .isFalse();
     }
 
-    @Test
-    void shouldReadDescendantsThatRun() throws IOException {
-        Process child = new ProcessBuilder("sleep", "60").start();
-        try {
-            assertThat(ProcessTimes.ofDescendants().processes()).isPositive();
-        } finally {
-            child.destroyForcibly();
+    /** Waits until it is ended. */
+    static final class Sleeper {
+        private Sleeper() {}
+
+        public static void main(String[] arguments) throws InterruptedException {
+            Thread.sleep(60_000);
         }
+    }
+
+    /** Executors are JVMs; what they start for a moment may be gone when it is looked at. */
+    @Test
+    @Timeout(60)
+    void shouldReadJvmsThatRunAndNoOtherProcesses() throws Exception {
+        Process command = new ProcessBuilder("sleep", "60").start();
+        Process jvm = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                        Sleeper.class.getName())
+                .start();
+        try {
+            assertThat(command.isAlive()).isTrue();
+            while (ProcessTimes.ofDescendants().processes() == 0) {
+                assertThat(jvm.isAlive()).isTrue();
+                Thread.sleep(20);
+            }
+            assertThat(ProcessTimes.ofDescendants().processes()).isOne();
+        } finally {
+            jvm.destroyForcibly().waitFor();
+            command.destroyForcibly().waitFor();
+        }
+        assertThat(ProcessTimes.ofDescendants().processes()).isZero();
     }
 
     @Test
