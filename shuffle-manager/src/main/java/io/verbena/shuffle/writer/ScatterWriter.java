@@ -151,42 +151,41 @@ public final class ScatterWriter<K, V> extends ShuffleWriter<K, V> {
     }
 
     private long writePairs(Iterator<Product2<Object, Object>> records) throws IOException {
-        Partitioner partitioner = dependency.partitioner();
-        long count = 0;
         try (PairEncoder out = new PairEncoder(staging.record(), dependency.serializer())) {
-            while (records.hasNext()) {
-                Product2<Object, Object> record = records.next();
-                int partition = partitioner.getPartition(record._1());
-                checksums.update(partition, record._1(), record._2());
-                attached();
-                staging.beginRecord();
-                out.write(record._1(), record._2());
-                staging.endRecord(partition);
-                count++;
-            }
+            return writeEach(records, out::write);
         }
-        return count;
     }
 
     private long writeRecords(Iterator<Product2<Object, Object>> records) throws IOException {
         if (!records.hasNext()) {
             return 0;
         }
+        try (SerializationStream out = dependency.serializer().newInstance().serializeStream(staging.recordStream())) {
+            return writeEach(records, (key, value) -> {
+                out.writeKey(key, ANY);
+                out.writeValue(value, ANY);
+                out.flush();
+            });
+        }
+    }
+
+    /** Appends the bytes of one record to the one that was begun. */
+    private interface RecordEncoder {
+        void write(Object key, Object value) throws IOException;
+    }
+
+    private long writeEach(Iterator<Product2<Object, Object>> records, RecordEncoder encoder) throws IOException {
         Partitioner partitioner = dependency.partitioner();
         long count = 0;
-        try (SerializationStream out = dependency.serializer().newInstance().serializeStream(staging.recordStream())) {
-            while (records.hasNext()) {
-                Product2<Object, Object> record = records.next();
-                int partition = partitioner.getPartition(record._1());
-                checksums.update(partition, record._1(), record._2());
-                attached();
-                staging.beginRecord();
-                out.writeKey(record._1(), ANY);
-                out.writeValue(record._2(), ANY);
-                out.flush();
-                staging.endRecord(partition);
-                count++;
-            }
+        while (records.hasNext()) {
+            Product2<Object, Object> record = records.next();
+            int partition = partitioner.getPartition(record._1());
+            checksums.update(partition, record._1(), record._2());
+            attached();
+            staging.beginRecord();
+            encoder.write(record._1(), record._2());
+            staging.endRecord(partition);
+            count++;
         }
         return count;
     }

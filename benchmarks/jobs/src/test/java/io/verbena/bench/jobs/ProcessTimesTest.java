@@ -3,6 +3,8 @@ package io.verbena.bench.jobs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,12 +30,14 @@ class ProcessTimesTest {
                 .isFalse();
     }
 
-    /** Waits until it is ended. */
-    static final class Sleeper {
-        private Sleeper() {}
+    /** Says that it runs, and ends when its input does. */
+    static final class Child {
+        private Child() {}
 
-        public static void main(String[] arguments) throws InterruptedException {
-            Thread.sleep(60_000);
+        public static void main(String[] arguments) throws IOException {
+            System.out.println("running");
+            System.out.flush();
+            System.in.transferTo(OutputStream.nullOutputStream());
         }
     }
 
@@ -41,19 +45,16 @@ class ProcessTimesTest {
     @Test
     @Timeout(60)
     void shouldReadJvmsThatRunAndNoOtherProcesses() throws Exception {
-        Process command = new ProcessBuilder("sleep", "60").start();
+        Process command = new ProcessBuilder("cat").start();
         Process jvm = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-cp",
                         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                        Sleeper.class.getName())
+                        Child.class.getName())
                 .start();
         try {
+            assertThat(jvm.inputReader().readLine()).isEqualTo("running");
             assertThat(command.isAlive()).isTrue();
-            while (ProcessTimes.ofDescendants().processes() == 0) {
-                assertThat(jvm.isAlive()).isTrue();
-                Thread.sleep(20);
-            }
             assertThat(ProcessTimes.ofDescendants().processes()).isOne();
         } finally {
             jvm.destroyForcibly().waitFor();

@@ -86,7 +86,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
             return sparkHandle;
         }
         boolean relocatable = dependency.serializer().supportsRelocationOfSerializedObjects();
-        boolean pairs = rdma.pairsEnabled() && PairFormat.serves(dependency.serializer());
+        boolean pairs = relocatable && rdma.pairsEnabled() && PairFormat.serves(dependency.serializer());
         return new RdmaShuffleHandle<>(
                 shuffleId, dependency, relocatable ? null : sparkHandle, pairs, totals(dependency));
     }
