@@ -18,19 +18,22 @@ import java.util.Set;
 final class Applications implements JobsBench.Runner, Closeable {
     private static final String MASTER = "local-cluster[2,1,4096]";
 
-    private final Path directory;
+    private final Path logs;
+    private final Path scratch;
     private final double scale;
     private final String javaOptions;
     private final int timeoutMs;
     private final Map<String, JobDriver> running = new LinkedHashMap<>();
 
     /**
-     * @param directory gets logs and shuffle files
+     * @param logs gets what applications write
+     * @param scratch gets shuffle files
      * @param javaOptions for executors, besides those they need
      * @param timeoutMs how long a run may take, in milliseconds
      */
-    Applications(Path directory, double scale, String javaOptions, int timeoutMs) {
-        this.directory = directory;
+    Applications(Path logs, Path scratch, double scale, String javaOptions, int timeoutMs) {
+        this.logs = logs;
+        this.scratch = scratch;
         this.scale = scale;
         this.javaOptions = javaOptions;
         this.timeoutMs = timeoutMs;
@@ -60,9 +63,9 @@ final class Applications implements JobsBench.Runner, Closeable {
     }
 
     private JobDriver start(Workload workload, Mode mode) throws IOException {
-        Map<String, String> settings = settings(workload, mode, directory);
+        Map<String, String> settings = settings(workload, mode, scratch);
         settings.merge("spark.executor.extraJavaOptions", javaOptions, (needed, more) -> needed + " " + more);
-        return JobDriver.start(name(workload, mode), settings, directory.resolve("logs"), timeoutMs);
+        return JobDriver.start(name(workload, mode), settings, logs, timeoutMs);
     }
 
     private static String name(Workload workload, Mode mode) {
@@ -72,10 +75,9 @@ final class Applications implements JobsBench.Runner, Closeable {
     }
 
     /** All settings of an application. */
-    static Map<String, String> settings(Workload workload, Mode mode, Path directory) {
+    static Map<String, String> settings(Workload workload, Mode mode, Path scratch) {
         String name = name(workload, mode);
-        Map<String, String> settings =
-                LocalSettings.of(MASTER, directory.resolve("scratch").resolve(name));
+        Map<String, String> settings = LocalSettings.of(MASTER, scratch.resolve(name));
         settings.put("spark.app.name", "verbena-bench-" + name);
         settings.put("spark.driver.memory", "1g");
         settings.put("spark.executor.memory", "1g");

@@ -1,9 +1,9 @@
 package io.verbena.bench.jobs;
 
 import io.verbena.bench.driver.Machine;
+import io.verbena.bench.driver.Scratch;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -15,7 +15,6 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.apache.commons.io.file.PathUtils;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -37,6 +36,9 @@ import picocli.CommandLine.Spec;
         exitCodeOnInvalidInput = 2)
 public final class JobsCommand implements Callable<Integer> {
     private static final int HELP_COLUMNS = 110;
+
+    /** For the shuffle files of one run of the largest workload and the memory of all applications, with room to spare. */
+    private static final long SCRATCH_BYTES = 8L << 30;
 
     @Option(names = "--json", description = "one JSON object per line on standard output, and nothing else there")
     private boolean json;
@@ -92,6 +94,13 @@ public final class JobsCommand implements Callable<Integer> {
             defaultValue = "",
             description = "options for the executors' JVMs, such as those of a profiler")
     private String javaOptions;
+
+    @Option(
+            names = "--scratch",
+            paramLabel = "DIR",
+            description = "folder to make a folder for shuffle files in, which is removed at the end"
+                    + " (default: tmpfs, or the build folder if tmpfs has less than 8 GB)")
+    private Path scratchParent;
 
     @SuppressWarnings("UnusedVariable") // picocli acts on it.
     @Option(
@@ -172,13 +181,16 @@ public final class JobsCommand implements Callable<Integer> {
         PrintWriter err = spec.commandLine().getErr();
         PrintWriter facts = json ? err : out;
         Machine.facts().forEach((name, value) -> facts.println(name + ": " + value));
-        facts.flush();
         boolean[] equal = {true};
-        Path scratch = directory.resolve("scratch");
-        deleteIfPresent(scratch);
-        Files.createDirectories(scratch);
-        try (Applications applications =
-                new Applications(directory, scale, javaOptions, Math.toIntExact(TimeUnit.SECONDS.toMillis(timeoutS)))) {
+        try (Scratch scratch = scratch();
+                Applications applications = new Applications(
+                        directory.resolve("logs"),
+                        scratch.folder(),
+                        scale,
+                        javaOptions,
+                        Math.toIntExact(TimeUnit.SECONDS.toMillis(timeoutS)))) {
+            facts.println("Spark's files: " + scratch);
+            facts.flush();
             new JobsBench(applications, warmups, runs, message -> {
                         err.println(message);
                         err.flush();
@@ -193,8 +205,6 @@ public final class JobsCommand implements Callable<Integer> {
                             err.flush();
                         }
                     });
-        } finally {
-            deleteIfPresent(scratch);
         }
         return equal[0] ? 0 : 1;
     }
@@ -215,9 +225,9 @@ public final class JobsCommand implements Callable<Integer> {
         return plan;
     }
 
-    private static void deleteIfPresent(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            PathUtils.deleteDirectory(folder);
-        }
+    private Scratch scratch() throws IOException {
+        return scratchParent == null
+                ? Scratch.open("jobs", SCRATCH_BYTES, directory)
+                : Scratch.in(scratchParent, "jobs");
     }
 }

@@ -63,9 +63,10 @@ class JobsCommandTest {
     @Test
     @Tag("slow")
     @Timeout(300)
-    void shouldRunJobsOnThreeClusters() throws IOException {
+    void shouldRunJobsOnThreeClusters(@TempDir Path scratch) throws IOException {
         assertThat(run(
                         "--json",
+                        "--scratch=" + scratch,
                         "--runs=1",
                         "--warmups=0",
                         "--scale=0.01",
@@ -115,6 +116,6 @@ class JobsCommandTest {
                         .isPositive();
             }
         }
-        assertThat(dir.resolve("scratch")).doesNotExist();
+        assertThat(scratch).isEmptyDirectory();
     }
 }

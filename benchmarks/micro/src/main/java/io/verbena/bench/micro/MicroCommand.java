@@ -1,11 +1,11 @@
 package io.verbena.bench.micro;
 
 import io.verbena.bench.driver.Machine;
+import io.verbena.bench.driver.Scratch;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
-import org.apache.commons.io.file.PathUtils;
 import org.apache.commons.io.output.WriterOutputStream;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.openjdk.jmh.results.RunResult;
@@ -54,7 +53,6 @@ import picocli.CommandLine.Unmatched;
         exitCodeOnInvalidInput = 2)
 public final class MicroCommand implements Callable<Integer> {
     private static final int HELP_COLUMNS = 110;
-    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
 
     /** For a map output of the widest rows, several times over, and Verbena's memory. */
     private static final long SCRATCH_BYTES = 2L << 30;
@@ -108,10 +106,7 @@ public final class MicroCommand implements Callable<Integer> {
     public Integer call() throws IOException, RunnerException {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
-        Path scratch = scratch();
-        Options options = options(scratch);
-        deleteIfPresent(scratch);
-        Files.createDirectories(scratch);
+        CommandLineOptions given = given();
         // Not closed, since that would close standard error.
         PrintStream progress = new PrintStream(
                 WriterOutputStream.builder()
@@ -121,7 +116,8 @@ public final class MicroCommand implements Callable<Integer> {
                         .get(),
                 true,
                 StandardCharsets.UTF_8);
-        try {
+        try (Scratch scratch = Scratch.open("micro", SCRATCH_BYTES, directory)) {
+            Options options = options(given, scratch.folder());
             Collection<RunResult> results =
                     new Runner(options, OutputFormatFactory.createFormatInstance(progress, VerboseMode.NORMAL)).run();
             List<Figure> figures = results.stream().map(Figure::of).toList();
@@ -134,20 +130,10 @@ public final class MicroCommand implements Callable<Integer> {
         } catch (NoBenchmarksException e) {
             throw new ParameterException(
                     spec.commandLine(), "no benchmark matches " + jmhArguments + "; they are " + names(), e);
-        } finally {
-            deleteIfPresent(scratch);
         }
     }
 
-    /** On tmpfs if there is room: a disk and its journal would be most of what Spark's writers take, and never the same twice. */
-    private Path scratch() throws IOException {
-        if (Files.isWritable(SHARED_MEMORY) && Files.getFileStore(SHARED_MEMORY).getUsableSpace() >= SCRATCH_BYTES) {
-            return SHARED_MEMORY.resolve("verbena-micro-" + System.getProperty("user.name"));
-        }
-        return directory.resolve("scratch").toAbsolutePath();
-    }
-
-    private Options options(Path scratch) {
+    private CommandLineOptions given() {
         CommandLineOptions given;
         try {
             given = new CommandLineOptions(jmhArguments.toArray(new String[0]));
@@ -158,6 +144,10 @@ public final class MicroCommand implements Callable<Integer> {
             throw new ParameterException(
                     spec.commandLine(), "figures are average times in nanoseconds; leave out -bm and -tu");
         }
+        return given;
+    }
+
+    private Options options(CommandLineOptions given, Path scratch) {
         OptionsBuilder options = new OptionsBuilder();
         options.parent(given).shouldFailOnError(true);
         if (!given.getJvmArgs().hasValue()) {
@@ -186,11 +176,5 @@ public final class MicroCommand implements Callable<Integer> {
                 .stream()
                 .map(benchmark -> Figure.shortName(benchmark.getUsername()))
                 .toList();
-    }
-
-    private static void deleteIfPresent(Path folder) throws IOException {
-        if (Files.exists(folder)) {
-            PathUtils.deleteDirectory(folder);
-        }
     }
 }
