@@ -85,7 +85,7 @@ class StandaloneTest {
     }
 
     @AfterAll
-    void stop() {
+    void stop() throws IOException {
         try {
             if (spark != null) {
                 spark.close();

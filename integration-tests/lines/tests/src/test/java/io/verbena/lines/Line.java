@@ -8,28 +8,29 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /** A line of Spark that the plugin supports, with its jars. */
 enum Line {
-    SPARK_3_5_SCALA_2_12("3.5", "2.12", "spark-3.5-2.12", Set.of(17)),
-    SPARK_3_5_SCALA_2_13("3.5", "2.13", "spark-3.5-2.13", Set.of(17)),
-    SPARK_4_0("4.0", "2.13", "spark-4.0", Set.of(17, 21)),
-    SPARK_4_1("4.1", "2.13", "spark-4.1", Set.of(17, 21)),
-    SPARK_4_2("4.2", "2.13", "spark-4.2", Set.of(17, 21, 25));
+    SPARK_3_5_SCALA_2_12("3.5", "2.12", "spark-3.5-2.12", 17),
+    SPARK_3_5_SCALA_2_13("3.5", "2.13", "spark-3.5-2.13", 17),
+    SPARK_4_0("4.0", "2.13", "spark-4.0", 21),
+    SPARK_4_1("4.1", "2.13", "spark-4.1", 21),
+    SPARK_4_2("4.2", "2.13", "spark-4.2", 25);
+
+    private static final List<Integer> JAVA_VERSIONS = List.of(17, 21, 25);
 
     private final String spark;
     private final String scala;
     private final String module;
-    /** Of those that Spark's documentation names, those that our class files run on. */
-    private final Set<Integer> javaVersions;
+    /** The last that Spark's documentation names. */
+    private final int newestJava;
 
-    Line(String spark, String scala, String module, Set<Integer> javaVersions) {
+    Line(String spark, String scala, String module, int newestJava) {
         this.spark = spark;
         this.scala = scala;
         this.module = module;
-        this.javaVersions = javaVersions;
+        this.newestJava = newestJava;
     }
 
     String spark() {
@@ -41,11 +42,12 @@ enum Line {
     }
 
     boolean runsOn(Jdk jdk) {
-        return javaVersions.contains(jdk.version());
+        return javaVersions().contains(jdk.version());
     }
 
-    Set<Integer> javaVersions() {
-        return javaVersions;
+    /** Versions that Spark's documentation names and that our class files run on. */
+    List<Integer> javaVersions() {
+        return JAVA_VERSIONS.stream().filter(version -> version <= newestJava).toList();
     }
 
     boolean atLeast(Line other) {

@@ -41,7 +41,7 @@ class LinkTest {
             new Absence(
                     BEFORE_4_1,
                     "org.apache.spark.shuffle.rdma.BlockResolverBase41: no method " + RESOLVER
-                            + "Ljava/util/concurrent/ConcurrentHashMap;)V",
+                            + "Ljava/util/concurrent/ConcurrentMap;)V",
                     "only RdmaBlockResolver41 extends it, which is made from 4.1 on"),
             new Absence(
                     FROM_4_1,

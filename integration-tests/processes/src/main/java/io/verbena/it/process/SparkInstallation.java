@@ -2,6 +2,7 @@ package io.verbena.it.process;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -15,7 +16,7 @@ import java.util.stream.Stream;
 
 /**
  * A Spark home: jars of one line, and where to log. Its processes run on one JDK and have an address of loopback. {@link #close} ends
- * those that still run.
+ * those that still run, and removes the links to the jars; logs stay.
  */
 public final class SparkInstallation implements AutoCloseable {
     /** Drivers, workers and executors of tests live for seconds: the second compiler costs more than it gives. */
@@ -119,9 +120,14 @@ public final class SparkInstallation implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         while (!processes.isEmpty()) {
             processes.pop().close();
+        }
+        try (DirectoryStream<Path> links = Files.newDirectoryStream(home.resolve("jars"))) {
+            for (Path link : links) {
+                Files.delete(link);
+            }
         }
     }
 }
