@@ -37,6 +37,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
  * with the packages to install. The reports and all output are kept in target/guest/suites.
  */
 @Tag("slow")
+@Tag("emulated")
 class GuestSuiteTest {
     /** Emulation on a busy machine takes twice as long as on an idle one. */
     private static final Duration LIMIT = Duration.ofMinutes(25);
