@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import io.verbena.guest.SuiteReport.Outcome;
 import io.verbena.guest.SuiteReport.Result;
+import io.verbena.suites.ExpectedFailure.Kind;
 import io.verbena.suites.Verdict.Check;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,6 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -36,6 +43,10 @@ import org.junit.jupiter.api.function.Executable;
 class SparkSuitesTest {
     private static final String SELECTION = System.getProperty("verbena.suites", ".*");
 
+    /** The suites wait for much: executors to start, to be lost, to be found lost. More at a time would be slower than their limits. */
+    private static final int AT_A_TIME = 2;
+
+    private final ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
     private final SparkLine line = SparkLine.current();
     private final List<String> rows = new ArrayList<>();
     private long passed;
@@ -57,48 +68,47 @@ class SparkSuitesTest {
         complete = suites.size() == all.size();
 
         SuiteLauncher launcher = SuiteLauncher.in(Path.of("target", "spark-suites"));
-        return suites.stream()
+        // All are handed to the threads at once, also those that come after one that JUnit still waits for.
+        List<PlannedSuite> planned = suites.stream()
+                .map(suite -> PlannedSuite.start(suite, expected, launcher, threads))
+                .toList();
+        return planned.stream()
                 .map(suite -> DynamicContainer.dynamicContainer(
-                        suite.simpleName(),
-                        // Lazily: a suite runs when JUnit comes to it.
-                        Stream.of(suite)
-                                .flatMap(s -> nodes(
-                                        launcher,
-                                        s,
-                                        expected.stream()
-                                                .filter(failure ->
-                                                        failure.suite().equals(s.simpleName()))
-                                                .toList()))));
+                        suite.suite().simpleName(), Stream.of(suite).flatMap(this::nodes)));
     }
 
-    private Stream<DynamicNode> nodes(SuiteLauncher launcher, SparkSuite suite, List<ExpectedFailure> expected) {
+    private Stream<DynamicNode> nodes(PlannedSuite planned) {
+        SparkSuite suite = planned.suite();
         SuiteRun run;
         try {
-            run = launcher.ours(suite);
-        } catch (Exception | AssertionError e) {
+            run = planned.ours().get();
+        } catch (InterruptedException | ExecutionException e) {
             complete = false;
-            return Stream.of(test("runs", () -> {
+            return Stream.of(test("runs to its end", () -> {
                 throw e;
             }));
         }
-        Verdict verdict = Verdict.of(run.results(), expected);
+        Verdict verdict = Verdict.of(run.results(), planned.expected());
         count(suite, run, verdict);
-        Stream<DynamicNode> tests = verdict.checks().stream()
-                .map(check -> test(check.test(), () -> {
-                    if (!check.problem().isEmpty()) {
-                        fail(suite.simpleName() + ": " + check.test() + ": " + check.problem());
-                    }
-                }));
+        Stream<DynamicNode> tests = verdict.checks().stream().map(check -> test(check.test(), () -> {
+            if (!check.problem().isEmpty()) {
+                fail(suite.simpleName() + ": " + check.test() + ": " + check.problem());
+            }
+        }));
         Stream<DynamicNode> runs = Stream.of(
                 test("runs to its end", () -> assertEnd(run)),
-                test(
-                        "leaves no shared memory",
-                        () -> assertThat(run.leftFiles()).isEmpty()),
+                test("leaves no shared memory", () -> assertThat(run.leftFiles())
+                        .isEmpty()),
                 test("shuffles: " + suite.shuffles(), () -> assertShuffles(suite, run.shuffles())));
-        Stream<DynamicNode> control = expected.isEmpty()
-                ? Stream.of()
-                : Stream.of(test("with Spark's own shuffle", () -> assertControl(launcher, suite, expected)));
-        return Stream.of(runs, tests, control).flatMap(s -> s);
+        Stream<DynamicNode> controls = Stream.of(
+                        planned.sparks()
+                                .map(control -> test("with Spark's own shuffle", () -> assertOutcomes(
+                                        planned.expected(), failure -> failure.kind() != Kind.BOTH, control.get()))),
+                        planned.compressed()
+                                .map(control -> test("with compressed blocks", () -> assertOutcomes(
+                                        planned.sizes(), failure -> true, control.get()))))
+                .flatMap(Optional::stream);
+        return Stream.of(runs, tests, controls).flatMap(s -> s);
     }
 
     private static DynamicNode test(String name, Executable executable) {
@@ -120,19 +130,16 @@ class SparkSuitesTest {
         }
     }
 
-    /** What is listed as a failure without us too must be one, what is listed as ours only must not. */
-    private static void assertControl(SuiteLauncher launcher, SparkSuite suite, List<ExpectedFailure> expected)
-            throws Exception {
-        SuiteRun run = launcher.sparks(
-                suite, expected.stream().map(ExpectedFailure::test).toList());
+    private static void assertOutcomes(
+            List<ExpectedFailure> listed, Predicate<ExpectedFailure> passes, SuiteRun control) throws IOException {
         Map<String, Outcome> outcomes =
-                run.results().stream().collect(Collectors.toMap(Result::name, Result::outcome, (a, b) -> b));
+                control.results().stream().collect(Collectors.toMap(Result::name, Result::outcome, (a, b) -> b));
         assertThat(outcomes)
-                .as("outcomes with Spark's own shuffle%s", run.tail())
-                .isEqualTo(expected.stream()
+                .as("outcomes of the listed tests%s", control.tail())
+                .isEqualTo(listed.stream()
                         .collect(Collectors.toMap(
                                 ExpectedFailure::test,
-                                failure -> failure.alsoWithoutUs() ? Outcome.FAILED : Outcome.PASSED)));
+                                failure -> passes.test(failure) ? Outcome.PASSED : Outcome.FAILED)));
     }
 
     private void count(SparkSuite suite, SuiteRun run, Verdict verdict) {
@@ -154,6 +161,13 @@ class SparkSuitesTest {
 
     private static String row(Object... columns) {
         return String.format(Locale.ROOT, "%-45s %5s %7s %9s %7s %8s %8s  %s", columns);
+    }
+
+    /** A run that is under way is killed with all it has started. */
+    @AfterAll
+    void stop() throws InterruptedException {
+        threads.shutdownNow();
+        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
     }
 
     /** The totals go to a file as well: the README's table of what was run is made from such files. */

@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -33,7 +34,12 @@ import org.apache.commons.io.FileUtils;
 final class SuiteLauncher {
     private static final Duration LIMIT = Duration.ofMinutes(9);
     private static final Duration GRACE = Duration.ofSeconds(30);
-    private static final String OUR_MANAGER = "org.apache.spark.shuffle.rdma.RdmaShuffleManager";
+    private static final Map<String, String> OURS = Map.of(
+            "spark.shuffle.manager", "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
+            "spark.shuffle.rdma.memory.size", "128m",
+            "spark.shuffle.rdma.memory.segmentSize", "8m",
+            "spark.shuffle.rdma.memory.prewarm", "0",
+            "spark.shuffle.rdma.memory.leakTracking", "exact");
 
     private final Path directory;
     private final String classPath;
@@ -92,15 +98,22 @@ final class SuiteLauncher {
 
     /** Runs a whole suite with our shuffle. */
     SuiteRun ours(SparkSuite suite) throws IOException, InterruptedException {
-        return run(suite, suite.simpleName(), true, List.of());
+        return run(suite, suite.simpleName(), OURS, List.of());
+    }
+
+    /** Runs some tests of a suite with our shuffle and blocks that are compressed as Spark's are. */
+    SuiteRun compressed(SparkSuite suite, List<String> tests) throws IOException, InterruptedException {
+        Map<String, String> settings = new HashMap<>(OURS);
+        settings.put("spark.shuffle.rdma.compression", "spark");
+        return run(suite, suite.simpleName() + "-compressed", settings, tests);
     }
 
     /** Runs some tests of a suite with Spark's own shuffle and nothing of ours. */
     SuiteRun sparks(SparkSuite suite, List<String> tests) throws IOException, InterruptedException {
-        return run(suite, suite.simpleName() + "-sort", false, tests);
+        return run(suite, suite.simpleName() + "-sort", Map.of(), tests);
     }
 
-    private SuiteRun run(SparkSuite suite, String name, boolean ours, List<String> tests)
+    private SuiteRun run(SparkSuite suite, String name, Map<String, String> settings, List<String> tests)
             throws IOException, InterruptedException {
         Path home = directory.resolve(name);
         FileUtils.deleteDirectory(home.toFile());
@@ -112,8 +125,8 @@ final class SuiteLauncher {
             Path temporary = Files.createDirectory(sharedMemory.resolve("tmp"));
             Path segments = Files.createDirectory(sharedMemory.resolve("segments"));
             List<String> words = new ArrayList<>(jvm(home, temporary));
-            if (ours) {
-                store(settings(segments), home.resolve(SuiteSettings.FILE));
+            if (!settings.isEmpty()) {
+                store(settings, segments, home.resolve(SuiteSettings.FILE));
                 words.add("-javaagent:" + System.getProperty("verbena.agentJar") + "=" + home);
             }
             words.addAll(List.of("-cp", classPath, "org.scalatest.tools.Runner", "-oDWF", "-u", reports.toString()));
@@ -128,7 +141,7 @@ final class SuiteLauncher {
                     SuiteReport.read(reports).results().values().stream()
                             .flatMap(List<Result>::stream)
                             .toList(),
-                    ours ? shuffles(home.resolve(ShuffleCounts.FILE)) : Map.of(),
+                    settings.isEmpty() ? Map.of() : shuffles(home.resolve(ShuffleCounts.FILE)),
                     files(segments),
                     output);
         } finally {
@@ -178,19 +191,10 @@ final class SuiteLauncher {
                 System.getProperty("java.home"));
     }
 
-    private static Map<String, String> settings(Path segments) {
-        return Map.of(
-                "spark.shuffle.manager", OUR_MANAGER,
-                "spark.shuffle.rdma.memory.shmDirectory", segments.toString(),
-                "spark.shuffle.rdma.memory.size", "128m",
-                "spark.shuffle.rdma.memory.segmentSize", "8m",
-                "spark.shuffle.rdma.memory.prewarm", "0",
-                "spark.shuffle.rdma.memory.leakTracking", "exact");
-    }
-
-    private static void store(Map<String, String> settings, Path file) throws IOException {
+    private static void store(Map<String, String> settings, Path segments, Path file) throws IOException {
         Properties properties = new Properties();
         properties.putAll(settings);
+        properties.setProperty("spark.shuffle.rdma.memory.shmDirectory", segments.toString());
         try (Writer writer = Files.newBufferedWriter(file)) {
             properties.store(writer, null);
         }
