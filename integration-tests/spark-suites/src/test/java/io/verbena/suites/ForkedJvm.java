@@ -79,11 +79,12 @@ final class ForkedJvm {
     /** Returns those that are there when none is left or the time is over. */
     private static List<ProcessHandle> await(String mark, Duration limit) {
         long start = System.nanoTime();
-        List<ProcessHandle> left = marked(mark);
-        while (!left.isEmpty() && System.nanoTime() - start < limit.toNanos()) {
+        List<ProcessHandle> left;
+        do {
+            // Also before the first look: a process shows no environment while it changes to another program.
             LockSupport.parkNanos(POLL.toNanos());
             left = marked(mark);
-        }
+        } while (!left.isEmpty() && System.nanoTime() - start < limit.toNanos());
         return left;
     }
 
