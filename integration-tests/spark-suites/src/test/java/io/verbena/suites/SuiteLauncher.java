@@ -32,7 +32,7 @@ import org.apache.commons.io.FileUtils;
  * <p>Everything of a run is in a folder of its own; Spark's files and our segments lie in one on tmpfs, which goes at its end.
  */
 final class SuiteLauncher {
-    private static final Duration LIMIT = Duration.ofMinutes(9);
+    private static final Duration LIMIT = Duration.ofMinutes(15);
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final Map<String, String> OURS = Map.of(
             // A system property in Spark's build, which suites with confs of their own do not see.
@@ -159,9 +159,6 @@ final class SuiteLauncher {
                 "-ea",
                 "-Xmx3g",
                 "-Xss4m",
-                "-XX:+UseParallelGC",
-                // They live for a minute at most: the second compiler costs more than it gives.
-                "-XX:TieredStopAtLevel=1",
                 "-Djava.awt.headless=true",
                 "-Djava.io.tmpdir=" + temporary,
                 "-Dverbena.suites.log=" + home.resolve("suite.log"),
@@ -176,7 +173,7 @@ final class SuiteLauncher {
         return words;
     }
 
-    /** Workers start executors from these, with the class path of the driver. */
+    /** Workers start executors from these, with the class path of the driver and the JVM's options that all inherit. */
     private Map<String, String> environment(Path home) {
         return Map.of(
                 "SPARK_HOME",
