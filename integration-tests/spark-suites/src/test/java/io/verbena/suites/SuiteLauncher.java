@@ -186,6 +186,9 @@ final class SuiteLauncher {
                 classPath,
                 "SPARK_LOCAL_IP",
                 "127.0.0.1",
+                // Drivers live for a minute and executors for seconds: the second compiler costs more than it gives.
+                "JDK_JAVA_OPTIONS",
+                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
                 "JAVA_HOME",
                 System.getProperty("java.home"));
     }
