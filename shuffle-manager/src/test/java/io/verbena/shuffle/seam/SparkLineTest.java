@@ -14,7 +14,16 @@ class SparkLineTest {
     private static final SparkConf CONF = new SparkConf(false);
 
     @ParameterizedTest
-    @CsvSource({"3.5.7, 3.5", "4.0.4, 4.0", "4.1.3, 4.1", "4.2.0, 4.2", "4.2.1-SNAPSHOT, 4.2", "4.2.0-preview5, 4.2", "3.5.1-amzn-0, 3.5", "3.5, 3.5"})
+    @CsvSource({
+        "3.5.7, 3.5",
+        "4.0.4, 4.0",
+        "4.1.3, 4.1",
+        "4.2.0, 4.2",
+        "4.2.1-SNAPSHOT, 4.2",
+        "4.2.0-preview5, 4.2",
+        "3.5.1-amzn-0, 3.5",
+        "3.5, 3.5"
+    })
     void shouldServeEveryVersionOfASupportedLine(String version, String line) {
         SparkLine parsed = SparkLine.parse(version);
         assertThat(parsed).hasToString(line);
