@@ -37,8 +37,9 @@ public record SparkLine(int major, int minor) {
     }
 
     private static IllegalStateException notSupported(String version) {
-        return new IllegalStateException("Spark " + version + " is not supported by this version of Verbena (supported: "
-                + SUPPORTED + "); remove spark.shuffle.manager, or use a version of Verbena that lists it");
+        return new IllegalStateException(
+                "Spark " + version + " is not supported by this version of Verbena (supported: " + SUPPORTED
+                        + "); remove spark.shuffle.manager, or use a version of Verbena that lists it");
     }
 
     /** True for this line and later ones. */
