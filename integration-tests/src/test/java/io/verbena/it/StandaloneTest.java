@@ -147,6 +147,8 @@ class StandaloneTest {
                 .anyMatch(line -> line.matches(".*speculat.*attempt.*|.*Marking task.*speculat.*"));
     }
 
+    /** Executors of 3.5 make the shuffle manager before they fetch the application's jars. */
+    @Tag("spark-4")
     @Test
     void shouldLoadTheManagerFromJarsOfTheApplication() throws Exception {
         assertRan(spark.submit(submission("jars").jars(jar)));

@@ -1,6 +1,8 @@
 package io.verbena.shuffle.seam;
 
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
 
 /**
@@ -14,14 +16,30 @@ public record SparkLine(int major, int minor) {
     private static final List<SparkLine> SUPPORTED =
             List.of(new SparkLine(3, 5), new SparkLine(4, 0), new SparkLine(4, 1), new SparkLine(4, 2));
 
-    /** The line of the Spark that runs. */
+    /** The first two numbers, and whatever a vendor appends. */
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,4})\\.(\\d{1,4})(?:\\D.*)?");
+
+    /**
+     * The line of the Spark that runs.
+     *
+     * @throws IllegalStateException if its version has no line
+     */
     public static SparkLine current() {
         return parse(org.apache.spark.package$.MODULE$.SPARK_VERSION());
     }
 
     static SparkLine parse(String version) {
-        String[] parts = version.split("[.-]", 3);
-        return new SparkLine(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+        Matcher numbers = VERSION.matcher(version);
+        if (!numbers.matches()) {
+            throw notSupported("\"" + version + "\"");
+        }
+        return new SparkLine(Integer.parseInt(numbers.group(1)), Integer.parseInt(numbers.group(2)));
+    }
+
+    private static IllegalStateException notSupported(String version) {
+        return new IllegalStateException(
+                "Spark " + version + " is not supported by this version of Verbena (supported: " + SUPPORTED
+                        + "); remove spark.shuffle.manager, or use a version of Verbena that lists it");
     }
 
     /** True for this line and later ones. */
@@ -36,9 +54,7 @@ public record SparkLine(int major, int minor) {
      */
     public SparkConf requireSupported(SparkConf conf) {
         if (!SUPPORTED.contains(this)) {
-            throw new IllegalStateException(
-                    "Spark " + major + "." + minor + " is not supported by this version of Verbena (supported: "
-                            + SUPPORTED + "); remove spark.shuffle.manager, or use a version of Verbena that lists it");
+            throw notSupported(toString());
         }
         return conf;
     }

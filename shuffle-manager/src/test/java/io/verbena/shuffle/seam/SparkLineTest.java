@@ -14,7 +14,16 @@ class SparkLineTest {
     private static final SparkConf CONF = new SparkConf(false);
 
     @ParameterizedTest
-    @CsvSource({"3.5.7, 3.5", "4.0.4, 4.0", "4.1.3, 4.1", "4.2.0, 4.2", "4.2.1-SNAPSHOT, 4.2", "4.2.0-preview5, 4.2"})
+    @CsvSource({
+        "3.5.7, 3.5",
+        "4.0.4, 4.0",
+        "4.1.3, 4.1",
+        "4.2.0, 4.2",
+        "4.2.1-SNAPSHOT, 4.2",
+        "4.2.0-preview5, 4.2",
+        "3.5.1-amzn-0, 3.5",
+        "3.5, 3.5"
+    })
     void shouldServeEveryVersionOfASupportedLine(String version, String line) {
         SparkLine parsed = SparkLine.parse(version);
         assertThat(parsed).hasToString(line);
@@ -28,6 +37,16 @@ class SparkLineTest {
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("Spark " + version.substring(0, 3)
                         + " is not supported by this version of Verbena (supported: [3.5, 4.0, 4.1, 4.2]); remove"
+                        + " spark.shuffle.manager, or use a version of Verbena that lists it");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "unknown", "4", "four.two", "4.x", "99999999999.1", "v4.2.0"})
+    void shouldRefuseWhatIsNoVersionWithASentence(String version) {
+        assertThatThrownBy(() -> SparkLine.parse(version))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("Spark \"" + version
+                        + "\" is not supported by this version of Verbena (supported: [3.5, 4.0, 4.1, 4.2]); remove"
                         + " spark.shuffle.manager, or use a version of Verbena that lists it");
     }
 

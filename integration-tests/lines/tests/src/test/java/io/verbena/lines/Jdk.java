@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -18,25 +16,16 @@ import java.util.stream.Stream;
  * @param version the feature release, for instance 17
  */
 record Jdk(int version, Path home) {
-    private static final String MORE = "VERBENA_JDKS";
-    private static final Path SYSTEM = Path.of("/usr/lib/jvm");
-
     /** This JVM's own. */
     static Jdk own() {
         return new Jdk(Runtime.version().feature(), Path.of(System.getProperty("java.home")));
     }
 
-    /** One of each version: this JVM's, those that the environment variable names, then those that the system has. */
-    static Collection<Jdk> all() throws IOException {
-        List<Path> homes = new ArrayList<>();
-        Stream.of(System.getenv().getOrDefault(MORE, "").split(":", -1))
-                .filter(home -> !home.isEmpty())
-                .map(Path::of)
-                .forEach(homes::add);
-        if (Files.isDirectory(SYSTEM)) {
-            try (Stream<Path> installed = Files.list(SYSTEM)) {
-                installed.sorted().forEach(homes::add);
-            }
+    /** One of each version: this JVM's own, and those that are installed beside it. */
+    static List<Jdk> all() throws IOException {
+        List<Path> homes;
+        try (Stream<Path> siblings = Files.list(own().home().toRealPath().getParent())) {
+            homes = siblings.sorted().toList();
         }
         Map<Integer, Jdk> byVersion = new TreeMap<>();
         byVersion.put(own().version(), own());
@@ -45,7 +34,7 @@ record Jdk(int version, Path home) {
                 byVersion.computeIfAbsent(versionOf(home), version -> new Jdk(version, home));
             }
         }
-        return byVersion.values();
+        return List.copyOf(byVersion.values());
     }
 
     private static int versionOf(Path home) throws IOException {

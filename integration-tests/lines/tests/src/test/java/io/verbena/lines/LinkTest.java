@@ -79,37 +79,33 @@ class LinkTest {
         }
     }
 
-    @ParameterizedTest
+    @ParameterizedTest(name = "{0}")
     @EnumSource
     void shouldFindAllThatItRefersTo(Line line) throws Exception {
-        Compatibility.record(line, Jdk.own(), "links", () -> {
-            try (URLClassLoader loader = line.loader(jar, ownClasses)) {
-                LinkCheck.Result result = LinkCheck.of(classes, loader);
-                System.out.println(line + ": " + classes.size() + " classes, " + result.references() + " references");
-                assertThat(result.references()).isGreaterThan(10_000);
-                assertThat(result.problems())
-                        .containsExactlyInAnyOrderElementsOf(ABSENCES.stream()
-                                .filter(absence -> absence.lines().contains(line))
-                                .map(Absence::problem)
-                                .toList());
-            }
-        });
+        try (URLClassLoader loader = line.loader(jar, ownClasses)) {
+            LinkCheck.Result result = LinkCheck.of(classes, loader);
+            System.out.println(line + ": " + classes.size() + " classes, " + result.references() + " references");
+            assertThat(result.references()).isGreaterThan(10_000);
+            assertThat(result.problems())
+                    .containsExactlyInAnyOrderElementsOf(ABSENCES.stream()
+                            .filter(absence -> absence.lines().contains(line))
+                            .map(Absence::problem)
+                            .toList());
+        }
     }
 
     /** Static initialisers look up what has another signature on another line. */
-    @ParameterizedTest
+    @ParameterizedTest(name = "{0}")
     @EnumSource
     void shouldFindWhatItLooksUpAtRunTime(Line line) throws Exception {
         String resolver = FROM_4_1.contains(line) ? "RdmaBlockResolver41" : "RdmaBlockResolver";
-        Compatibility.record(line, Jdk.own(), "looks up", () -> {
-            try (URLClassLoader loader = line.loader(jar)) {
-                List<String> initialised = new ArrayList<>();
-                for (String name :
-                        List.of("io.verbena.shuffle.seam.SparkSeam", "org.apache.spark.shuffle.rdma." + resolver)) {
-                    initialised.add(Class.forName(name, true, loader).getName());
-                }
-                assertThat(initialised).hasSize(2);
+        try (URLClassLoader loader = line.loader(jar)) {
+            List<String> initialised = new ArrayList<>();
+            for (String name :
+                    List.of("io.verbena.shuffle.seam.SparkSeam", "org.apache.spark.shuffle.rdma." + resolver)) {
+                initialised.add(Class.forName(name, true, loader).getName());
             }
-        });
+            assertThat(initialised).hasSize(2);
+        }
     }
 }

@@ -97,10 +97,12 @@ public final class SparkInstallation implements AutoCloseable {
         return process;
     }
 
-    /** Runs spark-submit until it ends; returns its output. */
+    /** Runs spark-submit until it ends, and ends it if it takes too long; returns its output. */
     public List<String> submit(Submission submission) throws IOException, InterruptedException {
-        SparkProcess process = start(submission.name(), submission.extraClassPath(), submission.mainAndArguments());
-        return process.awaitSuccess(SUBMIT_SECONDS);
+        try (SparkProcess process =
+                start(submission.name(), submission.extraClassPath(), submission.mainAndArguments())) {
+            return process.awaitSuccess(SUBMIT_SECONDS);
+        }
     }
 
     /** The output of executors that workers of this installation have started, one list of lines each. */
