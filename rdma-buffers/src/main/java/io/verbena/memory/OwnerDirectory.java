@@ -14,9 +14,12 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,19 +37,23 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Making one sweeps the root first. A directory whose lock can be had belongs to a dead process. POSIX drops all of a
  * process's locks on a file when any of its descriptors on it is closed, so the lock file of a directory that this JVM owns is
- * never opened a second time: the JVM's own directories are known by a system property, which class loaders share.
+ * never opened a second time: which are its own is seen from the files that it has open, which class loaders share and
+ * applications cannot change.
+ *
  * <p>Threads: any; root-level work is serialised by a JVM-wide monitor and the sweep lock, in this order.
  */
 public final class OwnerDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OwnerDirectory.class);
     private static final String LOCK_NAME = "owner.lock";
     private static final String SWEEP_NAME = "sweep.lock";
-    private static final String OWNED_PREFIX = "io.verbena.memory.owned:";
+    private static final String MONITOR_NAME = "io.verbena.memory.OwnerDirectory";
+    private static final Path OPEN_FILES = Path.of("/proc/self/fd");
     private static final long SWEEP_WAIT_NS = TimeUnit.SECONDS.toNanos(30);
     private static final long RETRY_NS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Path path;
     private final FileChannel lockChannel;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     private OwnerDirectory(Path path, FileChannel lockChannel) {
         this.path = path;
@@ -75,7 +82,7 @@ public final class OwnerDirectory implements AutoCloseable {
                     throw new IOException("cannot lock a file made just now: file=" + path.resolve(LOCK_NAME)
                             + "; the file system does not support locks");
                 }
-                System.setProperty(OWNED_PREFIX + path.toRealPath(), sweep.toString());
+                LOG.debug("made directory={} under {}", path, sweep);
                 return new OwnerDirectory(path.toRealPath(), channel);
             }
         }
@@ -106,7 +113,7 @@ public final class OwnerDirectory implements AutoCloseable {
     /** Removes the directory with everything in it; idempotent. */
     @Override
     public void close() {
-        if (System.getProperty(OWNED_PREFIX + path) == null) {
+        if (closed.getAndSet(true)) {
             return;
         }
         try {
@@ -119,16 +126,16 @@ public final class OwnerDirectory implements AutoCloseable {
         } catch (IOException e) {
             LOG.warn("cannot close the lock of directory={}", path, e);
         }
-        System.clearProperty(OWNED_PREFIX + path);
     }
 
     private static List<Path> sweepLocked(Path root) throws IOException {
         List<Path> removed = new ArrayList<>();
         Path realRoot = root.toRealPath();
+        Set<Path> open = openFiles();
         try (DirectoryStream<Path> children = Files.newDirectoryStream(root, Files::isDirectory)) {
             for (Path child : children) {
                 Path real = realRoot.resolve(child.getFileName());
-                if (System.getProperty(OWNED_PREFIX + real) == null && removeIfDead(real)) {
+                if (!open.contains(real.resolve(LOCK_NAME)) && removeIfDead(real)) {
                     removed.add(real);
                 }
             }
@@ -137,6 +144,21 @@ public final class OwnerDirectory implements AutoCloseable {
             LOG.info("removed what dead processes left: directories={}", removed);
         }
         return removed;
+    }
+
+    /** What this process has open now. A directory that it makes meanwhile is made under the monitor, so not during a sweep. */
+    private static Set<Path> openFiles() throws IOException {
+        Set<Path> open = new HashSet<>();
+        try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(OPEN_FILES)) {
+            for (Path descriptor : descriptors) {
+                try {
+                    open.add(Files.readSymbolicLink(descriptor));
+                } catch (NoSuchFileException e) {
+                    LOG.trace("closed meanwhile: {}", descriptor);
+                }
+            }
+        }
+        return open;
     }
 
     private static boolean removeIfDead(Path child) {
@@ -230,7 +252,7 @@ public final class OwnerDirectory implements AutoCloseable {
 
     /** Interned, so that it is one object for all class loaders. */
     private static Object monitor() {
-        return OWNED_PREFIX.intern();
+        return MONITOR_NAME.intern();
     }
 
     private static String clean(String name) {

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.verbena.testing.Tmpfs;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Properties;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -17,6 +19,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class BackingsTest {
     private static final long MIB = 1 << 20;
+    private static final Path LOCKS = Path.of("/proc/locks");
 
     /** Returns what the call logs; slf4j-simple asks for the standard error stream at every line. */
     private static String logOf(Callable<?> call) throws Exception {
@@ -147,5 +150,34 @@ class BackingsTest {
             }
             assertThat(Backings.sweep(shm.path().resolve("missing"))).isEmpty();
         }
+    }
+
+    /** As Spark's tests do, and applications may. */
+    @Test
+    void shouldKnowItsOwnDirectoriesAfterTheSystemPropertiesWereReplaced() throws Exception {
+        Properties before = System.getProperties();
+        Properties copy = new Properties();
+        copy.putAll(before);
+        try (Tmpfs shm = Tmpfs.directory()) {
+            SegmentBacking first = Backings.choose(new BackingOptions("shm", shm.path(), null, "one", MIB));
+            String lock = lockOf(first.ownerDirectory());
+            System.setProperties(copy);
+            try (SegmentBacking second = Backings.choose(new BackingOptions("shm", shm.path(), null, "two", MIB))) {
+                assertThat(Files.readString(LOCKS)).contains(lock, lockOf(second.ownerDirectory()));
+                first.close();
+                assertThat(first.ownerDirectory()).doesNotExist();
+                assertThat(second.ownerDirectory()).exists();
+            }
+        } finally {
+            System.setProperties(before);
+        }
+    }
+
+    /** What {@link #LOCKS} shows of the lock of a directory that this process owns. */
+    private static String lockOf(Path directory) throws IOException {
+        long inode = FileBacking.attribute(directory.resolve("owner.lock"), "unix:ino");
+        String lock = ":" + inode + " 0 ";
+        assertThat(Files.readString(LOCKS)).contains(lock);
+        return lock;
     }
 }

@@ -33,8 +33,7 @@ record ExpectedFailure(String suite, String test, Kind kind, String reason) {
         return rows.stream()
                 .filter(row -> line.isIn(row.get(1)))
                 .flatMap(row -> Stream.of(row.get(0).split(",", -1))
-                        .map(suite -> new ExpectedFailure(
-                                suite, row.get(3), Kind.valueOf(row.get(2)), row.get(4))))
+                        .map(suite -> new ExpectedFailure(suite, row.get(3), Kind.valueOf(row.get(2)), row.get(4))))
                 .toList();
     }
 }

@@ -27,6 +27,7 @@ class ExpectedFailureTest {
     @Test
     void shouldRefuseAnotherKind() {
         assertThatThrownBy(() -> ExpectedFailure.of(LINE, List.of(List.of("A", "all", "SORT", "x", "y"))))
-                .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("SORT");
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("SORT");
     }
 }

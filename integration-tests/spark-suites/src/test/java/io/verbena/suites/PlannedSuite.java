@@ -34,9 +34,7 @@ record PlannedSuite(
     }
 
     private static List<ExpectedFailure> sizes(List<ExpectedFailure> expected) {
-        return expected.stream()
-                .filter(failure -> failure.kind() == Kind.SIZES)
-                .toList();
+        return expected.stream().filter(failure -> failure.kind() == Kind.SIZES).toList();
     }
 
     private static Optional<List<String>> names(List<ExpectedFailure> expected) {

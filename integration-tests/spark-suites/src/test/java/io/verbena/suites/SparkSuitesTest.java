@@ -90,23 +90,30 @@ class SparkSuitesTest {
         }
         Verdict verdict = Verdict.of(run.results(), planned.expected());
         count(suite, run, verdict);
-        Stream<DynamicNode> tests = verdict.checks().stream().map(check -> test(check.test(), () -> {
-            if (!check.problem().isEmpty()) {
-                fail(suite.simpleName() + ": " + check.test() + ": " + check.problem());
-            }
-        }));
+        Stream<DynamicNode> tests = verdict.checks().stream()
+                .map(check -> test(check.test(), () -> {
+                    if (!check.problem().isEmpty()) {
+                        fail(suite.simpleName() + ": " + check.test() + ": " + check.problem());
+                    }
+                }));
         Stream<DynamicNode> runs = Stream.of(
                 test("runs to its end", () -> assertEnd(run)),
-                test("leaves no shared memory", () -> assertThat(run.leftFiles())
-                        .isEmpty()),
+                test(
+                        "leaves no shared memory",
+                        () -> assertThat(run.leftFiles()).isEmpty()),
                 test("shuffles: " + suite.shuffles(), () -> assertShuffles(suite, run.shuffles())));
         Stream<DynamicNode> controls = Stream.of(
                         planned.sparks()
-                                .map(control -> test("with Spark's own shuffle", () -> assertOutcomes(
-                                        planned.expected(), failure -> failure.kind() != Kind.BOTH, control.get()))),
+                                .map(control -> test(
+                                        "with Spark's own shuffle",
+                                        () -> assertOutcomes(
+                                                planned.expected(),
+                                                failure -> failure.kind() != Kind.BOTH,
+                                                control.get()))),
                         planned.compressed()
-                                .map(control -> test("with compressed blocks", () -> assertOutcomes(
-                                        planned.sizes(), failure -> true, control.get()))))
+                                .map(control -> test(
+                                        "with compressed blocks",
+                                        () -> assertOutcomes(planned.sizes(), failure -> true, control.get()))))
                 .flatMap(Optional::stream);
         return Stream.of(runs, tests, controls).flatMap(s -> s);
     }

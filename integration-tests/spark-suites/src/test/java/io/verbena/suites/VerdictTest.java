@@ -9,7 +9,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class VerdictTest {
-    private static final ExpectedFailure LISTED = new ExpectedFailure("S", "listed", ExpectedFailure.Kind.OURS, "looks for a file");
+    private static final ExpectedFailure LISTED =
+            new ExpectedFailure("S", "listed", ExpectedFailure.Kind.OURS, "looks for a file");
 
     private static Result result(String name, Outcome outcome) {
         return new Result("a.S", name, outcome, outcome == Outcome.FAILED ? "1 was not 2" : "");
