@@ -156,7 +156,7 @@ final class DockerDaemon implements AutoCloseable {
         }
         try {
             removeCgroups();
-            remove(directory);
+            Directories.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -171,6 +171,7 @@ final class DockerDaemon implements AutoCloseable {
         for (Path tree : trees) {
             Path ours = tree.resolve(directory.getFileName());
             if (Files.isDirectory(ours)) {
+                // What the kernel shows as files in there cannot be deleted, and need not.
                 try (Stream<Path> all = Files.walk(ours)) {
                     for (Path cgroup : all.filter(Files::isDirectory)
                             .sorted(Comparator.reverseOrder())
@@ -178,14 +179,6 @@ final class DockerDaemon implements AutoCloseable {
                         Files.delete(cgroup);
                     }
                 }
-            }
-        }
-    }
-
-    private static void remove(Path directory) throws IOException {
-        try (Stream<Path> tree = Files.walk(directory)) {
-            for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
             }
         }
     }

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
@@ -36,10 +37,16 @@ final class HostImage {
 
     private HostImage() {}
 
-    static void importInto(DockerClient client) throws IOException {
-        client.createImageCmd(NAME.getUnversionedPart(), new ByteArrayInputStream(rootFileSystem()))
-                .withTag(NAME.getVersionPart())
-                .exec();
+    static void buildWith(DockerClient client) throws IOException {
+        ByteArrayOutputStream context = new ByteArrayOutputStream();
+        try (TarArchiveOutputStream tar = new TarArchiveOutputStream(context)) {
+            putFile(tar, "Dockerfile", "FROM scratch\nADD root.tar /\n".getBytes(StandardCharsets.UTF_8));
+            putFile(tar, "root.tar", rootFileSystem());
+        }
+        client.buildImageCmd(new ByteArrayInputStream(context.toByteArray()))
+                .withTags(Set.of(NAME.asCanonicalNameString()))
+                .start()
+                .awaitImageId();
     }
 
     private static byte[] rootFileSystem() throws IOException {
@@ -56,17 +63,12 @@ final class HostImage {
                     entry.setLinkName(Files.readSymbolicLink(path).toString());
                     put(tar, entry, 0777);
                 } else if (Files.exists(path)) {
-                    throw new IOException(path + " is not a link into /usr: containers get their programs from /usr alone");
+                    throw new IOException(
+                            path + " is not a link into /usr: containers get their programs from /usr alone");
                 }
             }
             for (Map.Entry<String, String> file : FILES.entrySet()) {
-                byte[] content = file.getValue().getBytes(StandardCharsets.UTF_8);
-                TarArchiveEntry entry = new TarArchiveEntry(file.getKey());
-                entry.setSize(content.length);
-                entry.setMode(0644);
-                tar.putArchiveEntry(entry);
-                tar.write(content);
-                tar.closeArchiveEntry();
+                putFile(tar, file.getKey(), file.getValue().getBytes(StandardCharsets.UTF_8));
             }
         }
         return bytes.toByteArray();
@@ -78,9 +80,18 @@ final class HostImage {
         tar.closeArchiveEntry();
     }
 
+    private static void putFile(TarArchiveOutputStream tar, String name, byte[] content) throws IOException {
+        TarArchiveEntry entry = new TarArchiveEntry(name);
+        entry.setSize(content.length);
+        entry.setMode(0644);
+        tar.putArchiveEntry(entry);
+        tar.write(content);
+        tar.closeArchiveEntry();
+    }
+
     /** What fills the image: programs, libraries and this JVM's JDK. */
     static List<Bind> binds() throws IOException {
-        TreeSet<Path> roots = new TreeSet<>(List.of(USR));
+        Set<Path> roots = new TreeSet<>(List.of(USR));
         Path jdk = Path.of(System.getProperty("java.home")).toRealPath();
         add(roots, jdk);
         List<Path> files;
@@ -94,7 +105,7 @@ final class HostImage {
         return roots.stream().map(HostImage::readOnly).toList();
     }
 
-    private static void add(TreeSet<Path> roots, Path directory) {
+    private static void add(Set<Path> roots, Path directory) {
         if (roots.stream().noneMatch(directory::startsWith)) {
             roots.removeIf(known -> known.startsWith(directory));
             roots.add(directory);

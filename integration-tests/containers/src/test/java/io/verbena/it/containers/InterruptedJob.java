@@ -41,7 +41,7 @@ public final class InterruptedJob implements Serializable {
 
     private InterruptedJob() {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws IOException {
         String signals = arguments[0];
         int executors = Integer.parseInt(arguments[1]);
         try (SparkSession session = SparkSession.builder().getOrCreate()) {
@@ -76,7 +76,8 @@ public final class InterruptedJob implements Serializable {
         try {
             // Moved into place, so that nobody reads half a message.
             Path draft = Files.createTempFile(signals, ".draft", "");
-            Files.writeString(draft, SparkEnv.get().blockManager().blockManagerId().host());
+            Files.writeString(
+                    draft, SparkEnv.get().blockManager().blockManagerId().host());
             Files.move(draft, signals.resolve(READING + task.taskAttemptId()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -31,7 +31,7 @@ final class SparkContainers implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(90);
 
     private final DockerClient client;
-    private final Path directory;
+    private final Path directory = Path.of("target", "cluster").toAbsolutePath();
     private final Path jar = Path.of(System.getProperty("verbena.shadedJar"));
     private final List<Bind> binds;
     private final Network network;
@@ -40,10 +40,12 @@ final class SparkContainers implements AutoCloseable {
     private WorkerKind kind;
     private int lastAddress = 9;
 
-    /** @param directory an empty one, removed by the caller */
-    SparkContainers(DockerClient client, Path directory) throws IOException {
+    SparkContainers(DockerClient client) throws IOException {
         this.client = client;
-        this.directory = directory;
+        // Of an earlier run; this one's stays for whoever looks for the reason of a failure.
+        if (Files.exists(directory)) {
+            Directories.delete(directory);
+        }
         SparkHome.install(home());
         SparkHome.applicationJar(applicationJar(), SubmittedJob.class, InterruptedJob.class, ExecutorProbe.class);
         Files.createDirectory(signals());
@@ -54,17 +56,25 @@ final class SparkContainers implements AutoCloseable {
         network = Network.builder()
                 .createNetworkCmdModifier(command -> command.withInternal(true)
                         .withIpam(new com.github.dockerjava.api.model.Network.Ipam()
-                                .withConfig(new com.github.dockerjava.api.model.Network.Ipam.Config()
-                                        .withSubnet(SUBNET))))
+                                .withConfig(
+                                        new com.github.dockerjava.api.model.Network.Ipam.Config().withSubnet(SUBNET))))
                 .build();
     }
 
     void startMaster() {
         GenericContainer<?> master = container(
                 MASTER_ADDRESS,
-                List.of("org.apache.spark.deploy.master.Master", "--host", MASTER_ADDRESS, "--port", "7077", "--webui-port", "0"));
+                List.of(
+                        "org.apache.spark.deploy.master.Master",
+                        "--host",
+                        MASTER_ADDRESS,
+                        "--port",
+                        "7077",
+                        "--webui-port",
+                        "0"));
         others.add(master);
-        master.waitingFor(Wait.forLogMessage(".*I have been elected leader.*", 1)).withStartupTimeout(START);
+        master.waitingFor(Wait.forLogMessage(".*I have been elected leader.*", 1))
+                .withStartupTimeout(START);
         master.start();
     }
 
@@ -86,7 +96,7 @@ final class SparkContainers implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
         // JVMs live for seconds: the second compiler costs more than it gives.
-        command.addAll(List.of("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+        command.addAll(List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
         command.addAll(List.of("-cp", home().resolve("conf") + File.pathSeparator + home().resolve("jars") + "/*"));
         command.addAll(mainAndArguments);
         GenericContainer<?> container = new GenericContainer<>(HostImage.NAME);
@@ -113,7 +123,7 @@ final class SparkContainers implements AutoCloseable {
 
     /** Returns workers of a kind, those that run or else new ones; workers of another kind are ended first. */
     List<Worker> workers(WorkerKind wanted, int count) throws IOException {
-        if (wanted != kind || workers.size() != count) {
+        if (!wanted.equals(kind) || workers.size() != count) {
             stopWorkers();
             kind = wanted;
             for (int i = 0; i < count; i++) {
@@ -198,7 +208,11 @@ final class SparkContainers implements AutoCloseable {
                 .flatMap(settings -> settings.entrySet().stream())
                 .forEach(setting -> words.addAll(List.of("--conf", setting.getKey() + "=" + setting.getValue())));
         words.addAll(List.of(
-                "--jars", jar.toString(), "--class", main.getName(), applicationJar().toString()));
+                "--jars",
+                jar.toString(),
+                "--class",
+                main.getName(),
+                applicationJar().toString()));
         words.addAll(List.of(arguments));
         GenericContainer<?> container = container(address, words);
         others.add(container);

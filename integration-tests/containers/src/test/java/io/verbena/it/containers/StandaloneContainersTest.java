@@ -22,7 +22,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 import org.testcontainers.DockerClientFactory;
 
 /** Applications submitted to a cluster of containers, each with an address, a memory limit and, mostly, a /dev/shm of its own. */
@@ -48,24 +47,28 @@ class StandaloneContainersTest {
     private List<Worker> workers = List.of();
 
     @BeforeAll
-    void start(@TempDir Path directory) throws IOException {
+    void start() throws IOException {
         daemon = DockerDaemon.start();
         DockerClient client = DockerClientFactory.lazyClient();
-        HostImage.importInto(client);
-        cluster = new SparkContainers(client, directory);
+        HostImage.buildWith(client);
+        cluster = new SparkContainers(client);
         cluster.startMaster();
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
-        resultsOfSort = submit(Map.of("spark.shuffle.manager", "sort"), SHORT_TEXTS)
-                .printed(SubmittedJob.RESULT);
+        resultsOfSort =
+                submit(Map.of("spark.shuffle.manager", "sort"), SHORT_TEXTS).printed(SubmittedJob.RESULT);
         assertThat(resultsOfSort).hasSize(7 + 97);
     }
 
     /** The daemon takes the image and, if something went wrong before, all containers with it. */
     @AfterAll
     void stop() {
-        try (DockerDaemon ending = daemon) {
+        try {
             if (cluster != null) {
                 cluster.close();
+            }
+        } finally {
+            if (daemon != null) {
+                daemon.close();
             }
         }
     }
@@ -107,11 +110,15 @@ class StandaloneContainersTest {
         assertThat(submission.total(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES))
                 .as("more than fits into /dev/shm of all workers")
                 .isGreaterThan(3 * WorkerKind.DOCKERS_DEFAULT.sharedMemoryBytes());
-        assertThat(workers).allSatisfy(worker -> assertThat(linesOnSegments(worker, submission))
-                .satisfiesExactly(
-                        first -> assertThat(first).contains("INFO", "come from shm"),
-                        second -> assertThat(second)
-                                .contains("WARN", "come from plain instead of shm from now on", "raise --shm-size")));
+        assertThat(workers)
+                .allSatisfy(worker -> assertThat(linesOnSegments(worker, submission))
+                        .satisfiesExactly(
+                                first -> assertThat(first).contains("INFO", "come from shm"),
+                                second -> assertThat(second)
+                                        .contains(
+                                                "WARN",
+                                                "come from plain instead of shm from now on",
+                                                "raise --shm-size")));
     }
 
     /** The executor's heap and all of memory.size in use take most of what the container may have. */
@@ -168,7 +175,7 @@ class StandaloneContainersTest {
         assertThat(victim.sharedMemoryFiles()).as("map outputs of the victim").isNotEmpty();
         cluster.kill(victim);
         assertThat(victim.inspect().getState().getExitCodeLong()).isEqualTo(128 + 9);
-        workers = workers.stream().filter(worker -> worker != victim).toList();
+        workers = workers.stream().filter(worker -> !worker.equals(victim)).toList();
         Files.createFile(cluster.signals().resolve(InterruptedJob.GO));
 
         submission.awaitSuccess();
@@ -220,9 +227,9 @@ class StandaloneContainersTest {
     private void assertRan(Submission submission) {
         assertThat(submission.printed(SubmittedJob.RESULT)).isEqualTo(resultsOfSort);
         assertThat(submission.total(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES)).isPositive();
-        assertThat(TROUBLES).allSatisfy(trouble -> assertThat(submission.total(trouble))
-                .as("%s", trouble)
-                .isZero());
+        assertThat(TROUBLES)
+                .allSatisfy(trouble ->
+                        assertThat(submission.total(trouble)).as("%s", trouble).isZero());
         assertThat(submission.lines()).noneMatch(line -> line.startsWith("ERROR") || line.contains("Lost "));
         assertNothingHeld(submission);
     }
@@ -231,8 +238,9 @@ class StandaloneContainersTest {
         assertThat(submission.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
         assertThat(submission.total(ShuffleCounter.READ_MAPPED_BYTES)).isZero();
         assertThat(submission.total(ShuffleCounter.READ_RDMA_BYTES)).isZero();
-        assertThat(workers).allSatisfy(worker -> assertThat(worker.executorLog(submission.applicationId()))
-                .anyMatch(line -> line.contains("is read over the network: peer is not a neighbour")));
+        assertThat(workers)
+                .allSatisfy(worker -> assertThat(worker.executorLog(submission.applicationId()))
+                        .anyMatch(line -> line.contains("is read over the network: peer is not a neighbour")));
     }
 
     /** When all shuffles are gone executors hold no memory and no lease, and when they have ended no file is left. */
@@ -241,10 +249,10 @@ class StandaloneContainersTest {
                 .hasSize(workers.size())
                 .allMatch(state -> state.contains(": leases=0, leasedBytes=0, quarantinedBytes=0, peerLeases=0,"));
         assertThat(workers)
-                .allSatisfy(worker ->
-                        assertThat(Await.within(20, () -> worker.sharedMemoryFiles().isEmpty()))
-                                .as("files left in %s: %s", worker.address(), worker.sharedMemoryFiles())
-                                .isTrue());
+                .allSatisfy(worker -> assertThat(Await.within(
+                                20, () -> worker.sharedMemoryFiles().isEmpty()))
+                        .as("files left in %s: %s", worker.address(), worker.sharedMemoryFiles())
+                        .isTrue());
     }
 
     private static List<String> linesOnSegments(Worker worker, Submission submission) {

@@ -1,6 +1,7 @@
 package io.verbena.it.containers;
 
 import com.github.dockerjava.api.DockerClient;
+import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -8,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import io.verbena.shuffle.metrics.ShuffleCounter;
 import org.testcontainers.containers.GenericContainer;
 
 /** An application on its way or at its end. */
@@ -31,9 +31,8 @@ final class Submission {
      * @throws IllegalStateException with the driver's log if that is not in time or not a success
      */
     Submission awaitSuccess() {
-        int status = client.waitContainerCmd(container.getContainerId())
-                .start()
-                .awaitStatusCode(SECONDS, TimeUnit.SECONDS);
+        int status =
+                client.waitContainerCmd(container.getContainerId()).start().awaitStatusCode(SECONDS, TimeUnit.SECONDS);
         if (status != 0) {
             throw new IllegalStateException("spark-submit failed: exitStatus=" + status + ", log:\n" + log());
         }

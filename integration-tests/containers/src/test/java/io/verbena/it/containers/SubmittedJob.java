@@ -1,5 +1,6 @@
 package io.verbena.it.containers;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -21,7 +22,7 @@ public final class SubmittedJob implements Serializable {
 
     private SubmittedJob() {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws IOException {
         int executors = Integer.parseInt(arguments[0]);
         int length = Integer.parseInt(arguments[1]);
         try (SparkSession session = SparkSession.builder().getOrCreate()) {
@@ -42,9 +43,13 @@ public final class SubmittedJob implements Serializable {
                     .sortByKey()
                     .collect()
                     .forEach(pair -> System.out.println(RESULT + pair));
-            if (!session.sparkContext().conf().get("spark.shuffle.manager", "sort").equals("sort")) {
+            if (!session.sparkContext()
+                    .conf()
+                    .get("spark.shuffle.manager", "sort")
+                    .equals("sort")) {
                 ExecutorProbe.statesAfterRemovingAll(context, executors)
-                        .forEach(state -> System.out.println(STATE + state + ", committedBytes=" + state.committedBytes()));
+                        .forEach(state ->
+                                System.out.println(STATE + state + ", committedBytes=" + state.committedBytes()));
             }
         }
     }
