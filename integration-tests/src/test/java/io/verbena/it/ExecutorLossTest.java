@@ -83,7 +83,7 @@ class ExecutorLossTest {
     }
 
     private static List<Path> filesOf(Cluster cluster, String executorId) {
-        return Cluster.files(cluster.sharedMemory()).stream()
+        return cluster.sharedMemory().files().stream()
                 .filter(file -> file.getParent().getFileName().toString().matches(".*\\." + executorId + "\\.[^.]*"))
                 .sorted()
                 .toList();

@@ -1,5 +1,6 @@
 package io.verbena.it.containers;
 
+import io.verbena.it.process.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;

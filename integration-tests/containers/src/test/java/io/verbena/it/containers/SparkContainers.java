@@ -1,6 +1,7 @@
 package io.verbena.it.containers;
 
 import com.github.dockerjava.api.DockerClient;
+import io.verbena.it.process.Await;
 import com.github.dockerjava.api.model.Bind;
 import java.io.File;
 import java.io.IOException;

@@ -3,6 +3,7 @@ package io.verbena.it.containers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.dockerjava.api.DockerClient;
+import io.verbena.it.process.Await;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
@@ -21,14 +22,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.testcontainers.DockerClientFactory;
 
 /** Applications submitted to a cluster of containers, each with an address, a memory limit and, mostly, a /dev/shm of its own. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 @Tag("slow")
-@ExtendWith(CompatibilityTable.class)
 class StandaloneContainersTest {
     private static final long MIB = 1L << 20;
     private static final int SHORT_TEXTS = 100;

@@ -1,17 +1,17 @@
-package io.verbena.it.containers;
+package io.verbena.it.process;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Waits for conditions. */
-final class Await {
+public final class Await {
     private static final long POLL_MS = 50;
 
     private Await() {}
 
     /** Waits for a condition, at most that long; returns whether it holds. */
-    static boolean within(long seconds, BooleanSupplier condition) {
+    public static boolean within(long seconds, BooleanSupplier condition) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         while (System.nanoTime() < deadline) {
             if (condition.getAsBoolean()) {
