@@ -239,7 +239,7 @@ class StandaloneContainersTest {
         assertThat(submission.total(ShuffleCounter.READ_RDMA_BYTES)).isZero();
         assertThat(workers)
                 .allSatisfy(worker -> assertThat(worker.executorLog(submission.applicationId()))
-                        .anyMatch(line -> line.contains("is read over the network: peer is not a neighbour")));
+                        .anyMatch(line -> line.contains("peer is not a neighbour")));
     }
 
     /** When all shuffles are gone executors hold no memory and no lease, and when they have ended no file is left. */
