@@ -29,37 +29,45 @@ final class DockerDaemon implements AutoCloseable {
     private static final List<String> NAMESPACES =
             List.of("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc");
 
+    /** What the daemon makes outside of its directories, whatever it is told. */
+    private static final List<Path> OUTSIDE = List.of(Path.of("/etc/docker"), Path.of("/opt/containerd"));
+
     /** With an empty /run a system's containerd is not found, and shims leave no sockets in the real one. */
     private static final String INSIDE = "mount -t tmpfs tmpfs /run && exec dockerd \"$@\"";
 
     private final Path directory;
     private final Process process;
+    private final List<Path> made;
     private final Thread exit = new Thread(this::end, "docker-exit");
 
-    private DockerDaemon(Path directory, Process process) {
+    private DockerDaemon(Path directory, Process process, List<Path> made) {
         this.directory = directory;
         this.process = process;
+        this.made = made;
     }
 
     /**
      * Starts the daemon and waits until it answers.
      *
+     * @param more arguments
      * @throws IllegalStateException with the daemon's log if it does not
      */
-    static DockerDaemon start() throws IOException {
+    static DockerDaemon start(String... more) throws IOException {
         // Not below target: a socket's path has at most 107 bytes.
         Path directory = Files.createTempDirectory("verbena-docker-");
         List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
         command.addAll(NAMESPACES);
         command.addAll(List.of("sh", "-c", INSIDE, "dockerd"));
         command.addAll(arguments(directory));
+        command.addAll(List.of(more));
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(directory.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(log(directory).toFile());
         // Users' paths leave out the directories of administrators' commands.
         builder.environment().merge("PATH", ":/usr/sbin:/sbin", String::concat);
-        DockerDaemon daemon = new DockerDaemon(directory, builder.start());
+        List<Path> absent = OUTSIDE.stream().filter(Files::notExists).toList();
+        DockerDaemon daemon = new DockerDaemon(directory, builder.start(), absent);
         Runtime.getRuntime().addShutdownHook(daemon.exit);
         RUNNING.set(daemon);
         daemon.awaitStart();
@@ -123,7 +131,7 @@ final class DockerDaemon implements AutoCloseable {
             String log = log();
             close();
             throw new IllegalStateException(
-                    "dockerd did not start (it needs root and Debian's package docker.io); its log: " + log);
+                    "dockerd did not start (it needs root and Debian's package docker.io); its log:\n" + log);
         }
     }
 
@@ -156,7 +164,14 @@ final class DockerDaemon implements AutoCloseable {
             return;
         }
         try {
-            removeCgroups();
+            for (Path cgroup : cgroups()) {
+                removeCgroup(cgroup);
+            }
+            for (Path path : made) {
+                if (Files.exists(path)) {
+                    Directories.delete(path);
+                }
+            }
             Directories.delete(directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -164,23 +179,37 @@ final class DockerDaemon implements AutoCloseable {
     }
 
     /** With version 1 of cgroups each controller has a tree, with version 2 there is one. */
-    private void removeCgroups() throws IOException {
+    private List<Path> cgroups() throws IOException {
         List<Path> trees = new ArrayList<>(List.of(CGROUPS));
         try (Stream<Path> controllers = Files.list(CGROUPS)) {
             controllers.filter(Files::isDirectory).forEach(trees::add);
         }
-        for (Path tree : trees) {
-            Path ours = tree.resolve(directory.getFileName());
-            if (Files.isDirectory(ours)) {
-                // What the kernel shows as files in there cannot be deleted, and need not.
-                try (Stream<Path> all = Files.walk(ours)) {
-                    for (Path cgroup : all.filter(Files::isDirectory)
-                            .sorted(Comparator.reverseOrder())
-                            .toList()) {
-                        Files.delete(cgroup);
-                    }
-                }
+        return trees.stream()
+                .map(tree -> tree.resolve(directory.getFileName()))
+                .filter(Files::isDirectory)
+                .toList();
+    }
+
+    private static void removeCgroup(Path top) throws IOException {
+        // What the kernel shows as files in there cannot be deleted, and need not.
+        try (Stream<Path> all = Files.walk(top)) {
+            for (Path cgroup : all.filter(Files::isDirectory)
+                    .sorted(Comparator.reverseOrder())
+                    .toList()) {
+                Files.delete(cgroup);
             }
         }
+    }
+
+    /** What is there of a daemon that has been closed: processes, directories, cgroups. Nothing, if all is well. */
+    List<String> left() throws IOException {
+        Stream<String> processes = ProcessHandle.allProcesses()
+                .map(ProcessHandle::info)
+                .flatMap(info -> info.commandLine().stream())
+                .filter(line -> line.contains(directory.toString()));
+        Stream<String> paths = Stream.concat(Stream.concat(made.stream(), Stream.of(directory)), cgroups().stream())
+                .filter(Files::exists)
+                .map(Path::toString);
+        return Stream.concat(processes, paths).toList();
     }
 }

@@ -1,7 +1,10 @@
 package io.verbena.it.containers;
 
 import com.github.dockerjava.api.DockerClient;
+import io.verbena.it.process.AppJar;
 import io.verbena.it.process.Await;
+import io.verbena.it.process.SparkInstallation;
+import io.verbena.it.process.Submission;
 import com.github.dockerjava.api.model.Bind;
 import java.io.File;
 import java.io.IOException;
@@ -19,13 +22,10 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.lifecycle.Startables;
 
 /**
- * A standalone cluster of containers on a network of their own: a master, and workers of one core as tests want them. One folder is
+ * A standalone cluster of containers on a network of their own: a master, and workers as tests want them. One folder is
  * the same in all of them and on the host: Spark, the application, what workers log, signals. Threads: the test's.
  */
 final class SparkContainers implements AutoCloseable {
-    /** What every worker may use, with its executor and what that has in /dev/shm. */
-    static final long WORKER_MEMORY_BYTES = 1536L << 20;
-
     private static final String SUBNET = "10.77.0.0/24";
     private static final String MASTER_ADDRESS = "10.77.0.2";
     private static final String MASTER = "spark://" + MASTER_ADDRESS + ":7077";
@@ -34,6 +34,8 @@ final class SparkContainers implements AutoCloseable {
     private final DockerClient client;
     private final Path directory = Path.of("target", "cluster").toAbsolutePath();
     private final Path jar = Path.of(System.getProperty("verbena.shadedJar"));
+    private final List<String> jvmOptions;
+    private final SparkInstallation installation;
     private final List<Bind> binds;
     private final Network network;
     private final List<GenericContainer<?>> others = new ArrayList<>();
@@ -47,9 +49,15 @@ final class SparkContainers implements AutoCloseable {
         if (Files.exists(directory)) {
             Directories.delete(directory);
         }
-        SparkHome.install(home());
-        SparkHome.applicationJar(applicationJar(), SubmittedJob.class, InterruptedJob.class, ExecutorProbe.class);
-        Files.createDirectory(signals());
+        Files.createDirectories(signals());
+        jvmOptions = List.of(System.getProperty("spark.jvm.opens").split(" ", -1));
+        installation = new SparkInstallation(
+                home(),
+                sparkJars(),
+                System.getProperty("verbena.scala"),
+                Path.of(System.getProperty("java.home")),
+                jvmOptions);
+        AppJar.write(applicationJar(), SubmittedJob.class, InterruptedJob.class, ExecutorProbe.class);
         binds = new ArrayList<>(HostImage.binds());
         binds.add(HostImage.readOnly(Path.of(System.getProperty("verbena.repository"))));
         binds.add(HostImage.readOnly(jar.getParent()));
@@ -60,6 +68,14 @@ final class SparkContainers implements AutoCloseable {
                                 .withConfig(
                                         new com.github.dockerjava.api.model.Network.Ipam.Config().withSubnet(SUBNET))))
                 .build();
+    }
+
+    /** The jars that this JVM has, without anything of ours. */
+    private static List<Path> sparkJars() {
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .map(Path::of)
+                .filter(file -> file.getFileName().toString().matches("(?!verbena|rdma-buffers).*\\.jar"))
+                .toList();
     }
 
     void startMaster() {
@@ -95,9 +111,9 @@ final class SparkContainers implements AutoCloseable {
     private GenericContainer<?> container(String address, List<String> mainAndArguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
-        // JVMs live for seconds: the second compiler costs more than it gives.
-        command.addAll(List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+        command.addAll(jvmOptions);
+        command.add("-Xmx512m");
+        command.addAll(List.of(SparkInstallation.SMALL_JVM.split(" ", -1)));
         command.addAll(List.of("-cp", home().resolve("conf") + File.pathSeparator + home().resolve("jars") + "/*"));
         command.addAll(mainAndArguments);
         GenericContainer<?> container = new GenericContainer<>(HostImage.NAME);
@@ -149,9 +165,9 @@ final class SparkContainers implements AutoCloseable {
                         "--host",
                         address,
                         "--cores",
-                        "1",
+                        Integer.toString(kind.executors()),
                         "--memory",
-                        "600m",
+                        600 * kind.executors() + "m",
                         "--webui-port",
                         "0",
                         "--work-dir",
@@ -163,7 +179,7 @@ final class SparkContainers implements AutoCloseable {
         GenericContainer<?> first =
                 kind.sharing() && !workers.isEmpty() ? workers.get(0).container() : null;
         container.withCreateContainerCmdModifier(create -> {
-            create.getHostConfig().withMemory(WORKER_MEMORY_BYTES).withMemorySwap(WORKER_MEMORY_BYTES);
+            create.getHostConfig().withMemory(kind.memoryBytes()).withMemorySwap(kind.memoryBytes());
             if (first != null) {
                 create.getHostConfig().withIpcMode("container:" + first.getContainerId());
             } else {
@@ -171,7 +187,7 @@ final class SparkContainers implements AutoCloseable {
                 create.getHostConfig().withIpcMode(kind.sharing() ? "shareable" : "private");
             }
         });
-        return new Worker(client, address, container, work);
+        return new Worker(client, address, kind, container, work);
     }
 
     /** Ends a worker's container with all its processes at once, and forgets it. */
@@ -186,39 +202,32 @@ final class SparkContainers implements AutoCloseable {
         others.add(worker.container());
     }
 
-    /** Starts spark-submit in a container of its own; the application gets all workers, and our jar by --jars. */
-    Submission submit(Map<String, String> conf, Class<?> main, String... arguments) {
+    /** How many executors an application gets: all that the workers have room for. */
+    int executors() {
+        return workers.size() * kind.executors();
+    }
+
+    /** An application that gets all workers. */
+    Submission submission(Class<?> main, String... arguments) {
+        return new Submission("", MASTER, main, applicationJar())
+                .arguments(arguments)
+                .conf("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+                .conf("spark.executor.cores", "1")
+                .conf("spark.cores.max", Integer.toString(executors()))
+                .conf("spark.executor.extraJavaOptions", String.join(" ", jvmOptions) + " " + SparkInstallation.SMALL_JVM)
+                .conf("spark.sql.autoBroadcastJoinThreshold", "-1")
+                .conf("spark.sql.shuffle.partitions", "12")
+                .conf("spark.sql.adaptive.advisoryPartitionSizeInBytes", "16m");
+    }
+
+    /** Starts spark-submit in a container of its own, with our jar by --jars. */
+    Driver submit(Submission submission) {
         String address = nextAddress();
-        List<String> words = new ArrayList<>(List.of("org.apache.spark.deploy.SparkSubmit", "--master", MASTER));
-        Map<String, String> base = Map.ofEntries(
-                Map.entry("spark.serializer", "org.apache.spark.serializer.KryoSerializer"),
-                Map.entry("spark.driver.host", address),
-                Map.entry("spark.ui.enabled", "false"),
-                Map.entry("spark.executor.memory", "512m"),
-                Map.entry("spark.cores.max", Integer.toString(workers.size())),
-                // Tasks start when all executors are there, so that each has somebody to read from.
-                Map.entry("spark.scheduler.minRegisteredResourcesRatio", "1.0"),
-                Map.entry("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s"),
-                Map.entry("spark.sql.autoBroadcastJoinThreshold", "-1"),
-                Map.entry("spark.sql.shuffle.partitions", "12"),
-                Map.entry("spark.sql.adaptive.advisoryPartitionSizeInBytes", "16m"),
-                Map.entry(
-                        "spark.executor.extraJavaOptions",
-                        System.getProperty("spark.jvm.opens") + " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"));
-        Stream.of(base, conf)
-                .flatMap(settings -> settings.entrySet().stream())
-                .forEach(setting -> words.addAll(List.of("--conf", setting.getKey() + "=" + setting.getValue())));
-        words.addAll(List.of(
-                "--jars",
-                jar.toString(),
-                "--class",
-                main.getName(),
-                applicationJar().toString()));
-        words.addAll(List.of(arguments));
-        GenericContainer<?> container = container(address, words);
+        submission.conf("spark.driver.host", address).jars(jar);
+        GenericContainer<?> container = container(address, submission.mainAndArguments());
         others.add(container);
         container.start();
-        return new Submission(client, container);
+        return new Driver(client, container);
     }
 
     private void stopWorkers() {
@@ -227,12 +236,13 @@ final class SparkContainers implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
         stopWorkers();
         // Drivers before the master.
         for (int i = others.size() - 1; i >= 0; i--) {
             others.get(i).stop();
         }
         network.close();
+        installation.close();
     }
 }

@@ -4,15 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.dockerjava.api.DockerClient;
 import io.verbena.it.process.Await;
+import io.verbena.it.process.Submission;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -53,14 +52,13 @@ class StandaloneContainersTest {
         cluster = new SparkContainers(client);
         cluster.startMaster();
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
-        resultsOfSort =
-                submit(Map.of("spark.shuffle.manager", "sort"), SHORT_TEXTS).printed(SubmittedJob.RESULT);
+        resultsOfSort = run(job(SHORT_TEXTS)).printed(SubmittedJob.RESULT);
         assertThat(resultsOfSort).hasSize(7 + 97);
     }
 
     /** The daemon takes the image and, if something went wrong before, all containers with it. */
     @AfterAll
-    void stop() {
+    void stop() throws IOException {
         try {
             if (cluster != null) {
                 cluster.close();
@@ -68,6 +66,7 @@ class StandaloneContainersTest {
         } finally {
             if (daemon != null) {
                 daemon.close();
+                assertThat(daemon.left()).isEmpty();
             }
         }
     }
@@ -76,67 +75,75 @@ class StandaloneContainersTest {
     void assertNobodyWasKilledForMemory() {
         assertThat(workers).isNotEmpty().allSatisfy(worker -> {
             InspectContainerResponse container = worker.inspect();
-            assertThat(container.getHostConfig().getMemory()).isEqualTo(SparkContainers.WORKER_MEMORY_BYTES);
+            assertThat(container.getHostConfig().getMemory())
+                    .isEqualTo(worker.kind().memoryBytes());
             assertThat(container.getState().getOOMKilled()).isFalse();
         });
     }
 
+    /** With our defaults; two segments of the default size have no room in Docker's default /dev/shm. */
     @Test
-    void shouldRunASubmittedJob() throws IOException {
+    void shouldRunASubmittedJobAndWarnThatDevShmIsTooSmall() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
         assertThat(workers.stream().map(Worker::networkNamespace))
                 .allMatch(namespace -> namespace.matches("net:\\[\\d+]"))
                 .doesNotHaveDuplicates();
-        Submission submission = submit(ours("spark.shuffle.rdma.memory.size", "256m"), SHORT_TEXTS);
-        assertRan(submission);
-        assertReadOverTheNetwork(submission);
-        // Two segments of the default size have no room in 64 MiB.
-        assertThat(workers)
-                .allSatisfy(worker -> assertThat(linesOnSegments(worker, submission))
-                        .singleElement()
-                        .asString()
-                        .contains("come from plain", "too small: directory=/dev/shm", "raise --shm-size"));
+        Driver driver = run(ours(job(SHORT_TEXTS), "256m"));
+        assertRan(driver);
+        assertNothingWentWrong(driver);
+        assertReadOverTheNetworkOnly(driver, "its memory is not backed by files");
+        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
+                .singleElement()
+                .asString()
+                .contains("WARN", "come from plain", "too small: directory=/dev/shm", "raise --shm-size"));
     }
 
+    /** What has no room in /dev/shm is plain memory, and what has no room in memory is on disk. */
     @Test
-    void shouldUsePlainMemoryOnceDevShmIsFull() throws IOException {
+    void shouldUsePlainMemoryOnceDevShmIsFullAndThenOverflow() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
-        Submission submission = submit(
-                ours("spark.shuffle.rdma.memory.size", "256m", "spark.shuffle.rdma.memory.segmentSize", "8m"),
-                LONG_TEXTS);
-        assertRan(submission);
-        assertReadOverTheNetwork(submission);
-        assertThat(submission.total(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES))
-                .as("more than fits into /dev/shm of all workers")
-                .isGreaterThan(3 * WorkerKind.DOCKERS_DEFAULT.sharedMemoryBytes());
-        assertThat(workers)
-                .allSatisfy(worker -> assertThat(linesOnSegments(worker, submission))
-                        .satisfiesExactly(
-                                first -> assertThat(first).contains("INFO", "come from shm"),
-                                second -> assertThat(second)
-                                        .contains(
-                                                "WARN",
-                                                "come from plain instead of shm from now on",
-                                                "raise --shm-size")));
+        long memory = 72 * MIB;
+        assertThat(memory).isGreaterThan(WorkerKind.DOCKERS_DEFAULT.sharedMemoryBytes());
+        Driver driver = run(ours(job(LONG_TEXTS), "72m")
+                .conf("spark.shuffle.rdma.memory.segmentSize", "8m")
+                .conf("spark.shuffle.rdma.memory.prewarm", "72m"));
+        assertRan(driver);
+        assertReadOverTheNetworkOnly(driver, "its lease file is not visible here");
+        assertCommitted(driver, memory);
+        assertThat(driver.total(ShuffleCounter.OVERFLOWED_BYTES)).isPositive();
+        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
+                .satisfiesExactly(
+                        first -> assertThat(first).contains("INFO", "come from shm"),
+                        second -> assertThat(second)
+                                .contains("WARN", "come from plain instead of shm from now on", "raise --shm-size")));
     }
 
     /** The executor's heap and all of memory.size in use take most of what the container may have. */
     @Test
     void shouldStayWithinTheMemoryLimitOfTheContainer() throws IOException {
         workers = cluster.workers(WorkerKind.ROOMY, 3);
-        Submission submission = submit(
-                ours("spark.shuffle.rdma.memory.size", "384m", "spark.shuffle.rdma.memory.prewarm", "384m"),
-                LONG_TEXTS);
-        assertRan(submission);
-        assertReadOverTheNetwork(submission);
-        assertThat(submission.printed(SubmittedJob.STATE))
-                .hasSize(3)
-                .allMatch(state -> state.endsWith("committedBytes=" + 384 * MIB));
-        assertThat(workers)
-                .allSatisfy(worker -> assertThat(linesOnSegments(worker, submission))
-                        .singleElement()
-                        .asString()
-                        .contains("come from shm"));
+        Driver driver =
+                run(ours(job(LONG_TEXTS), "384m").conf("spark.shuffle.rdma.memory.prewarm", "384m"));
+        assertRan(driver);
+        assertNothingWentWrong(driver);
+        assertReadOverTheNetworkOnly(driver, "its lease file is not visible here");
+        assertCommitted(driver, 384 * MIB);
+        assertSegmentsAreShared(driver);
+    }
+
+    @Test
+    void shouldMapTheMemoryOfExecutorsInTheSameContainer() throws IOException {
+        workers = cluster.workers(WorkerKind.PAIRS, 2);
+        Driver driver = run(ours(job(SHORT_TEXTS), "128m"));
+        assertRan(driver);
+        assertNothingWentWrong(driver);
+        assertSegmentsAreShared(driver);
+        assertThat(driver.total(ShuffleCounter.READ_MAPPED_BYTES))
+                .as("within containers")
+                .isPositive();
+        assertThat(driver.total(ShuffleCounter.READ_NETTY_BYTES))
+                .as("between containers")
+                .isPositive();
     }
 
     /** Same kernel and same files under the same paths: no setting is needed. */
@@ -144,31 +151,29 @@ class StandaloneContainersTest {
     void shouldMapTheMemoryOfContainersThatShareDevShm() throws IOException {
         workers = cluster.workers(WorkerKind.SHARED, 2);
         assertThat(workers.stream().map(Worker::networkNamespace)).doesNotHaveDuplicates();
-        Submission submission = submit(ours("spark.shuffle.rdma.memory.size", "256m"), SHORT_TEXTS);
-        assertRan(submission);
-        assertThat(submission.total(ShuffleCounter.READ_MAPPED_BYTES)).isPositive();
-        assertThat(submission.total(ShuffleCounter.READ_NETTY_BYTES)).isZero();
+        Driver driver = run(ours(job(SHORT_TEXTS), "256m"));
+        assertRan(driver);
+        assertNothingWentWrong(driver);
+        assertSegmentsAreShared(driver);
+        assertThat(driver.total(ShuffleCounter.READ_MAPPED_BYTES)).isPositive();
+        assertThat(driver.total(ShuffleCounter.READ_NETTY_BYTES)).isZero();
     }
 
     @Test
     void shouldFinishWhenAWorkerIsKilled() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
-        Submission submission = cluster.submit(
-                ours(
-                        "spark.shuffle.rdma.memory.size",
-                        "128m",
-                        "spark.shuffle.rdma.memory.segmentSize",
-                        "8m",
-                        "spark.shuffle.rdma.memory.prewarm",
-                        "0",
-                        "spark.shuffle.io.retryWait",
-                        "1s"),
-                InterruptedJob.class,
-                cluster.signals().toString(),
-                "2");
+        Driver driver = cluster.submit(ours(
+                        cluster.submission(
+                                InterruptedJob.class, cluster.signals().toString(), "2"),
+                        "128m")
+                .conf("spark.shuffle.rdma.memory.segmentSize", "8m")
+                .conf("spark.shuffle.rdma.memory.prewarm", "0")
+                .conf("spark.shuffle.io.retryWait", "1s")
+                // The container's address has gone with it: nobody refuses connections.
+                .conf("spark.shuffle.io.connectionCreationTimeout", "3s"));
         List<String> addresses = workers.stream().map(Worker::address).toList();
         assertThat(Await.within(120, () -> readers().containsAll(addresses)))
-                .as("reduce tasks in the middle: %s, log: %s", readers(), submission.log())
+                .as("reduce tasks in the middle: %s, log: %s", readers(), driver.log())
                 .isTrue();
         Worker victim = workers.get(1);
         assertThat(victim.sharedMemoryFiles()).as("map outputs of the victim").isNotEmpty();
@@ -177,15 +182,15 @@ class StandaloneContainersTest {
         workers = workers.stream().filter(worker -> !worker.equals(victim)).toList();
         Files.createFile(cluster.signals().resolve(InterruptedJob.GO));
 
-        submission.awaitSuccess();
-        assertThat(submission.printed(SubmittedJob.RESULT)).containsExactly(InterruptedJob.EXPECTED);
-        assertThat(submission.printed(InterruptedJob.AGAIN))
+        driver.awaitSuccess();
+        assertThat(driver.printed(SubmittedJob.RESULT)).containsExactly(InterruptedJob.EXPECTED);
+        assertThat(driver.printed(InterruptedJob.AGAIN))
                 .as("outputs of the victim were made again")
                 .singleElement()
                 .asString()
                 .matches("[1-6]");
-        assertThat(submission.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
-        assertNothingHeld(submission);
+        assertThat(driver.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
+        assertNothingHeld(driver);
     }
 
     /** Addresses of executors that have a reduce task in the middle. */
@@ -207,45 +212,62 @@ class StandaloneContainersTest {
         }
     }
 
-    private Submission submit(Map<String, String> conf, int lengthOfTexts) {
-        return cluster.submit(
-                        conf, SubmittedJob.class, Integer.toString(workers.size()), Integer.toString(lengthOfTexts))
-                .awaitSuccess();
+    private Submission job(int lengthOfTexts) {
+        return cluster.submission(
+                SubmittedJob.class, Integer.toString(cluster.executors()), Integer.toString(lengthOfTexts));
     }
 
-    private static Map<String, String> ours(String... keysAndValues) {
-        Map<String, String> conf = new HashMap<>();
-        conf.put("spark.shuffle.manager", "org.apache.spark.shuffle.rdma.RdmaShuffleManager");
-        conf.put("spark.shuffle.rdma.memory.leakTracking", "exact");
-        for (int i = 0; i < keysAndValues.length; i += 2) {
-            conf.put(keysAndValues[i], keysAndValues[i + 1]);
-        }
-        return conf;
+    private static Submission ours(Submission submission, String memorySize) {
+        return submission
+                .ourShuffle()
+                .conf("spark.shuffle.rdma.memory.size", memorySize)
+                .conf("spark.shuffle.rdma.memory.leakTracking", "exact");
     }
 
-    private void assertRan(Submission submission) {
-        assertThat(submission.printed(SubmittedJob.RESULT)).isEqualTo(resultsOfSort);
-        assertThat(submission.total(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES)).isPositive();
+    private Driver run(Submission submission) {
+        return cluster.submit(submission).awaitSuccess();
+    }
+
+    private void assertRan(Driver driver) {
+        assertThat(driver.printed(SubmittedJob.RESULT)).isEqualTo(resultsOfSort);
+        assertThat(driver.total(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES)).isPositive();
+        assertThat(driver.lines()).noneMatch(line -> line.startsWith("ERROR") || line.contains("Lost "));
+        assertNothingHeld(driver);
+    }
+
+    private static void assertNothingWentWrong(Driver driver) {
         assertThat(TROUBLES)
                 .allSatisfy(trouble ->
-                        assertThat(submission.total(trouble)).as("%s", trouble).isZero());
-        assertThat(submission.lines()).noneMatch(line -> line.startsWith("ERROR") || line.contains("Lost "));
-        assertNothingHeld(submission);
+                        assertThat(driver.total(trouble)).as("%s", trouble).isZero());
     }
 
-    private void assertReadOverTheNetwork(Submission submission) {
-        assertThat(submission.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
-        assertThat(submission.total(ShuffleCounter.READ_MAPPED_BYTES)).isZero();
-        assertThat(submission.total(ShuffleCounter.READ_RDMA_BYTES)).isZero();
-        assertThat(workers)
-                .allSatisfy(worker -> assertThat(worker.executorLog(submission.applicationId()))
-                        .anyMatch(line -> line.contains("peer is not a neighbour")));
+    private void assertReadOverTheNetworkOnly(Driver driver, String why) {
+        assertThat(driver.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
+        assertThat(driver.total(ShuffleCounter.READ_MAPPED_BYTES)).isZero();
+        assertThat(driver.total(ShuffleCounter.READ_RDMA_BYTES)).isZero();
+        assertThat(executorLogs(driver).flatMap(List::stream))
+                .anyMatch(line ->
+                        line.contains("is read over the network") && line.contains("peer is not a neighbour: " + why));
+    }
+
+    /** All executors have that much memory. */
+    private void assertCommitted(Driver driver, long bytes) {
+        assertThat(driver.printed(SubmittedJob.STATE))
+                .hasSize(cluster.executors())
+                .allMatch(state -> state.endsWith("committedBytes=" + bytes));
+    }
+
+    private void assertSegmentsAreShared(Driver driver) {
+        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
+                .singleElement()
+                .asString()
+                .contains("INFO", "come from shm"));
     }
 
     /** When all shuffles are gone executors hold no memory and no lease, and when they have ended no file is left. */
-    private void assertNothingHeld(Submission submission) {
-        assertThat(submission.printed(SubmittedJob.STATE))
-                .hasSize(workers.size())
+    private void assertNothingHeld(Driver driver) {
+        assertThat(driver.printed(SubmittedJob.STATE))
+                .hasSize(cluster.executors())
                 .allMatch(state -> state.contains(": leases=0, leasedBytes=0, quarantinedBytes=0, peerLeases=0,"));
         assertThat(workers)
                 .allSatisfy(worker -> assertThat(Await.within(
@@ -254,8 +276,17 @@ class StandaloneContainersTest {
                         .isTrue());
     }
 
-    private static List<String> linesOnSegments(Worker worker, Submission submission) {
-        return worker.executorLog(submission.applicationId()).stream()
+    /** What the executors of an application have logged, all of them that still have a worker. */
+    private Stream<List<String>> executorLogs(Driver driver) {
+        List<List<String>> logs = workers.stream()
+                .flatMap(worker -> worker.executorLogs(driver.applicationId()).stream())
+                .toList();
+        assertThat(logs).hasSize(cluster.executors());
+        return logs.stream();
+    }
+
+    private static List<String> linesOnSegments(List<String> log) {
+        return log.stream()
                 .filter(line -> line.contains("segments come from"))
                 .toList();
     }

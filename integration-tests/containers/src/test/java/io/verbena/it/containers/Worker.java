@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.testcontainers.containers.Container.ExecResult;
@@ -14,9 +15,10 @@ import org.testcontainers.containers.GenericContainer;
 /**
  * A worker in its container.
  *
+ * @param kind what the container has
  * @param directory where it keeps its executors' output
  */
-record Worker(DockerClient client, String address, GenericContainer<?> container, Path directory) {
+record Worker(DockerClient client, String address, WorkerKind kind, GenericContainer<?> container, Path directory) {
     InspectContainerResponse inspect() {
         return client.inspectContainerCmd(container.getContainerId()).exec();
     }
@@ -46,15 +48,21 @@ record Worker(DockerClient client, String address, GenericContainer<?> container
         }
     }
 
-    /** Output of the executor that this worker started for an application. */
-    List<String> executorLog(String applicationId) {
+    /** Output of the executors that this worker started for an application, one list of lines each. */
+    List<List<String>> executorLogs(String applicationId) {
+        List<List<String>> logs = new ArrayList<>();
         try (Stream<Path> files = Files.walk(directory.resolve(applicationId))) {
-            Path log = files.filter(file -> file.endsWith("stderr"))
-                    .findFirst()
-                    .orElseThrow(() -> new IllegalStateException(address + " started no executor"));
-            return Files.readAllLines(log);
+            for (Path log : files.filter(file -> file.endsWith("stderr")).toList()) {
+                logs.add(Files.readAllLines(log));
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+        return logs;
+    }
+
+    @Override
+    public String toString() {
+        return "worker " + address;
     }
 }

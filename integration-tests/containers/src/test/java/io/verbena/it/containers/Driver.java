@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.testcontainers.containers.GenericContainer;
 
-/** An application on its way or at its end. */
-final class Submission {
+/** The container of a submitted application, on its way or at its end. */
+final class Driver {
     private static final long SECONDS = 150;
     private static final Pattern APPLICATION = Pattern.compile("Connected to Spark cluster with app ID (\\S+)");
     private static final Pattern TOTALS = Pattern.compile("shuffle summary of the application: (.*)");
@@ -20,7 +20,7 @@ final class Submission {
     private final DockerClient client;
     private final GenericContainer<?> container;
 
-    Submission(DockerClient client, GenericContainer<?> container) {
+    Driver(DockerClient client, GenericContainer<?> container) {
         this.client = client;
         this.container = container;
     }
@@ -30,7 +30,7 @@ final class Submission {
      *
      * @throws IllegalStateException with the driver's log if that is not in time or not a success
      */
-    Submission awaitSuccess() {
+    Driver awaitSuccess() {
         int status =
                 client.waitContainerCmd(container.getContainerId()).start().awaitStatusCode(SECONDS, TimeUnit.SECONDS);
         if (status != 0) {
