@@ -1,11 +1,11 @@
 package io.verbena.it.containers;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.model.Bind;
 import io.verbena.it.process.AppJar;
 import io.verbena.it.process.Await;
 import io.verbena.it.process.SparkInstallation;
 import io.verbena.it.process.Submission;
-import com.github.dockerjava.api.model.Bind;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -214,7 +214,9 @@ final class SparkContainers implements AutoCloseable {
                 .conf("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
                 .conf("spark.executor.cores", "1")
                 .conf("spark.cores.max", Integer.toString(executors()))
-                .conf("spark.executor.extraJavaOptions", String.join(" ", jvmOptions) + " " + SparkInstallation.SMALL_JVM)
+                .conf(
+                        "spark.executor.extraJavaOptions",
+                        String.join(" ", jvmOptions) + " " + SparkInstallation.SMALL_JVM)
                 .conf("spark.sql.autoBroadcastJoinThreshold", "-1")
                 .conf("spark.sql.shuffle.partitions", "12")
                 .conf("spark.sql.adaptive.advisoryPartitionSizeInBytes", "16m");

@@ -3,9 +3,9 @@ package io.verbena.it.containers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.command.InspectContainerResponse;
 import io.verbena.it.process.Await;
 import io.verbena.it.process.Submission;
-import com.github.dockerjava.api.command.InspectContainerResponse;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -92,10 +92,11 @@ class StandaloneContainersTest {
         assertRan(driver);
         assertNothingWentWrong(driver);
         assertReadOverTheNetworkOnly(driver, "its memory is not backed by files");
-        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
-                .singleElement()
-                .asString()
-                .contains("WARN", "come from plain", "too small: directory=/dev/shm", "raise --shm-size"));
+        assertThat(executorLogs(driver))
+                .allSatisfy(log -> assertThat(linesOnSegments(log))
+                        .singleElement()
+                        .asString()
+                        .contains("WARN", "come from plain", "too small: directory=/dev/shm", "raise --shm-size"));
     }
 
     /** What has no room in /dev/shm is plain memory, and what has no room in memory is on disk. */
@@ -111,19 +112,22 @@ class StandaloneContainersTest {
         assertReadOverTheNetworkOnly(driver, "its lease file is not visible here");
         assertCommitted(driver, memory);
         assertThat(driver.total(ShuffleCounter.OVERFLOWED_BYTES)).isPositive();
-        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
-                .satisfiesExactly(
-                        first -> assertThat(first).contains("INFO", "come from shm"),
-                        second -> assertThat(second)
-                                .contains("WARN", "come from plain instead of shm from now on", "raise --shm-size")));
+        assertThat(executorLogs(driver))
+                .allSatisfy(log -> assertThat(linesOnSegments(log))
+                        .satisfiesExactly(
+                                first -> assertThat(first).contains("INFO", "come from shm"),
+                                second -> assertThat(second)
+                                        .contains(
+                                                "WARN",
+                                                "come from plain instead of shm from now on",
+                                                "raise --shm-size")));
     }
 
     /** The executor's heap and all of memory.size in use take most of what the container may have. */
     @Test
     void shouldStayWithinTheMemoryLimitOfTheContainer() throws IOException {
         workers = cluster.workers(WorkerKind.ROOMY, 3);
-        Driver driver =
-                run(ours(job(LONG_TEXTS), "384m").conf("spark.shuffle.rdma.memory.prewarm", "384m"));
+        Driver driver = run(ours(job(LONG_TEXTS), "384m").conf("spark.shuffle.rdma.memory.prewarm", "384m"));
         assertRan(driver);
         assertNothingWentWrong(driver);
         assertReadOverTheNetworkOnly(driver, "its lease file is not visible here");
@@ -162,15 +166,13 @@ class StandaloneContainersTest {
     @Test
     void shouldFinishWhenAWorkerIsKilled() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
-        Driver driver = cluster.submit(ours(
-                        cluster.submission(
-                                InterruptedJob.class, cluster.signals().toString(), "2"),
-                        "128m")
-                .conf("spark.shuffle.rdma.memory.segmentSize", "8m")
-                .conf("spark.shuffle.rdma.memory.prewarm", "0")
-                .conf("spark.shuffle.io.retryWait", "1s")
-                // The container's address has gone with it: nobody refuses connections.
-                .conf("spark.shuffle.io.connectionCreationTimeout", "3s"));
+        Driver driver = cluster.submit(
+                ours(cluster.submission(InterruptedJob.class, cluster.signals().toString(), "2"), "128m")
+                        .conf("spark.shuffle.rdma.memory.segmentSize", "8m")
+                        .conf("spark.shuffle.rdma.memory.prewarm", "0")
+                        .conf("spark.shuffle.io.retryWait", "1s")
+                        // The container's address has gone with it: nobody refuses connections.
+                        .conf("spark.shuffle.io.connectionCreationTimeout", "3s"));
         List<String> addresses = workers.stream().map(Worker::address).toList();
         assertThat(Await.within(120, () -> readers().containsAll(addresses)))
                 .as("reduce tasks in the middle: %s, log: %s", readers(), driver.log())
@@ -258,10 +260,11 @@ class StandaloneContainersTest {
     }
 
     private void assertSegmentsAreShared(Driver driver) {
-        assertThat(executorLogs(driver)).allSatisfy(log -> assertThat(linesOnSegments(log))
-                .singleElement()
-                .asString()
-                .contains("INFO", "come from shm"));
+        assertThat(executorLogs(driver))
+                .allSatisfy(log -> assertThat(linesOnSegments(log))
+                        .singleElement()
+                        .asString()
+                        .contains("INFO", "come from shm"));
     }
 
     /** When all shuffles are gone executors hold no memory and no lease, and when they have ended no file is left. */
@@ -286,8 +289,6 @@ class StandaloneContainersTest {
     }
 
     private static List<String> linesOnSegments(List<String> log) {
-        return log.stream()
-                .filter(line -> line.contains("segments come from"))
-                .toList();
+        return log.stream().filter(line -> line.contains("segments come from")).toList();
     }
 }
