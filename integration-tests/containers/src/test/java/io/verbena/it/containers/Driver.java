@@ -1,6 +1,7 @@
 package io.verbena.it.containers;
 
 import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.DockerClientException;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.List;
 import java.util.Map;
@@ -31,8 +32,14 @@ final class Driver {
      * @throws IllegalStateException with the driver's log if that is not in time or not a success
      */
     Driver awaitSuccess() {
-        int status =
-                client.waitContainerCmd(container.getContainerId()).start().awaitStatusCode(SECONDS, TimeUnit.SECONDS);
+        int status;
+        try {
+            status = client.waitContainerCmd(container.getContainerId())
+                    .start()
+                    .awaitStatusCode(SECONDS, TimeUnit.SECONDS);
+        } catch (DockerClientException e) {
+            throw new IllegalStateException("still running after " + SECONDS + " s, log:\n" + log(), e);
+        }
         if (status != 0) {
             throw new IllegalStateException("spark-submit failed: exitStatus=" + status + ", log:\n" + log());
         }

@@ -17,17 +17,27 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.testcontainers.DockerClientFactory;
 
 /** Applications submitted to a cluster of containers, each with an address, a memory limit and, mostly, a /dev/shm of its own. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 @Tag("slow")
 class StandaloneContainersTest {
+    /** New workers take seconds, so tests with workers of the first kind come first, and the one that kills one of them after those. */
+    private static final int FIRST_WORKERS = 1;
+
+    private static final int LAST_WITH_FIRST_WORKERS = 2;
+    private static final int OTHER_WORKERS = 3;
+
     private static final long MIB = 1L << 20;
     private static final int SHORT_TEXTS = 100;
     /** 240 MB, more than three times what Docker gives to /dev/shm. */
@@ -83,6 +93,7 @@ class StandaloneContainersTest {
 
     /** With our defaults; two segments of the default size have no room in Docker's default /dev/shm. */
     @Test
+    @Order(FIRST_WORKERS)
     void shouldRunASubmittedJobAndWarnThatDevShmIsTooSmall() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
         assertThat(workers.stream().map(Worker::networkNamespace))
@@ -101,6 +112,7 @@ class StandaloneContainersTest {
 
     /** What has no room in /dev/shm is plain memory, and what has no room in memory is on disk. */
     @Test
+    @Order(FIRST_WORKERS)
     void shouldUsePlainMemoryOnceDevShmIsFullAndThenOverflow() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
         long memory = 72 * MIB;
@@ -125,6 +137,7 @@ class StandaloneContainersTest {
 
     /** The executor's heap and all of memory.size in use take most of what the container may have. */
     @Test
+    @Order(OTHER_WORKERS)
     void shouldStayWithinTheMemoryLimitOfTheContainer() throws IOException {
         workers = cluster.workers(WorkerKind.ROOMY, 3);
         Driver driver = run(ours(job(LONG_TEXTS), "384m").conf("spark.shuffle.rdma.memory.prewarm", "384m"));
@@ -136,6 +149,7 @@ class StandaloneContainersTest {
     }
 
     @Test
+    @Order(OTHER_WORKERS)
     void shouldMapTheMemoryOfExecutorsInTheSameContainer() throws IOException {
         workers = cluster.workers(WorkerKind.PAIRS, 2);
         Driver driver = run(ours(job(SHORT_TEXTS), "128m"));
@@ -152,6 +166,7 @@ class StandaloneContainersTest {
 
     /** Same kernel and same files under the same paths: no setting is needed. */
     @Test
+    @Order(OTHER_WORKERS)
     void shouldMapTheMemoryOfContainersThatShareDevShm() throws IOException {
         workers = cluster.workers(WorkerKind.SHARED, 2);
         assertThat(workers.stream().map(Worker::networkNamespace)).doesNotHaveDuplicates();
@@ -164,6 +179,7 @@ class StandaloneContainersTest {
     }
 
     @Test
+    @Order(LAST_WITH_FIRST_WORKERS)
     void shouldFinishWhenAWorkerIsKilled() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
         Driver driver = cluster.submit(
