@@ -29,6 +29,11 @@ GUEST_PREREQUISITES=(
   "rping|rdmacm-utils"
   "ib_read_bw|perftest"
 )
+# What the tests in containers need besides; they start their own daemon. See DockerDaemon.java.
+CONTAINER_PREREQUISITES=(
+  "dockerd|docker.io"
+  "unshare|util-linux"
+)
 MINIMUM_JAVA=17
 # Spark 4.0 and older do not run on later ones.
 MAXIMUM_JAVA=21

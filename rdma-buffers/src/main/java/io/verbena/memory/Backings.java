@@ -52,7 +52,9 @@ public final class Backings {
                 options.segmentBytes(),
                 backing.ownerDirectory(),
                 notes.isEmpty() ? "" : "; " + String.join("; ", notes));
-        boolean asWished = options.kind().equals("auto") || options.kind().equals(backing.name());
+        // Nobody can map plain memory, so it is nothing that "auto" would wish for.
+        boolean asWished = options.kind().equals(backing.name())
+                || (options.kind().equals("auto") && backing.ownerDirectory() != null);
         if (asWished) {
             LOG.info(message);
         } else {

@@ -15,6 +15,8 @@ import java.util.Properties;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class BackingsTest {
@@ -41,11 +43,12 @@ class BackingsTest {
         assumeTrue(Tmpfs.canMount(), "only root can mount a small tmpfs");
     }
 
-    @Test
-    void shouldUsePlainMemoryWithARemedyWhenShmIsAsSmallAsDockersDefault() throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"shm", "auto"})
+    void shouldUsePlainMemoryWithARemedyWhenShmIsAsSmallAsDockersDefault(String kind) throws Exception {
         assumeRoot();
         try (Tmpfs shm = Tmpfs.mount("tmpfs", "size=64m")) {
-            BackingOptions options = new BackingOptions("shm", shm.path(), null, "app", 64 * MIB);
+            BackingOptions options = new BackingOptions(kind, shm.path(), Path.of("/nowhere"), "app", 64 * MIB);
             String log = logOf(() -> {
                 try (SegmentBacking backing = Backings.choose(options)) {
                     assertThat(backing.name()).isEqualTo("plain");

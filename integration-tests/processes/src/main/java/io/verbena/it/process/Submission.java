@@ -16,6 +16,7 @@ public final class Submission {
     private final Path app;
     private final Map<String, String> conf = new LinkedHashMap<>();
     private final List<String> options = new ArrayList<>();
+    private final List<String> arguments = new ArrayList<>();
     private String extraClassPath = "";
 
     /**
@@ -50,9 +51,20 @@ public final class Submission {
         return this;
     }
 
+    /** Adds arguments of the application. */
+    public Submission arguments(String... more) {
+        arguments.addAll(List.of(more));
+        return this;
+    }
+
+    /** Selects our shuffle, with its own default settings. The jar comes by {@link #jars} or {@link #classPath}. */
+    public Submission ourShuffle() {
+        return conf("spark.shuffle.manager", MANAGER);
+    }
+
     /** Selects our shuffle, with little memory. The jar comes by {@link #jars} or {@link #classPath}. */
     public Submission ourShuffle(SharedMemory memory) {
-        conf("spark.shuffle.manager", MANAGER);
+        ourShuffle();
         conf("spark.shuffle.rdma.memory.size", "128m");
         conf("spark.shuffle.rdma.memory.segmentSize", "16m");
         conf("spark.shuffle.rdma.memory.prewarm", "0");
@@ -82,11 +94,13 @@ public final class Submission {
         return extraClassPath;
     }
 
-    List<String> mainAndArguments() {
+    /** The main class of spark-submit and its arguments. */
+    public List<String> mainAndArguments() {
         List<String> words = new ArrayList<>(List.of("org.apache.spark.deploy.SparkSubmit", "--master", master));
         conf.forEach((key, value) -> words.addAll(List.of("--conf", key + "=" + value)));
         words.addAll(options);
         words.addAll(List.of("--class", main.getName(), app.toString()));
+        words.addAll(arguments);
         return words;
     }
 }

@@ -1,0 +1,30 @@
+package io.verbena.it.containers;
+
+/**
+ * What a worker's container has.
+ *
+ * @param sharedMemoryBytes size of the file system at /dev/shm
+ * @param sharing whether all workers have the same one
+ * @param executors how many executors of one core it runs for an application
+ */
+record WorkerKind(long sharedMemoryBytes, boolean sharing, int executors) {
+    /** What an executor may use with its share of the worker, and what it has in /dev/shm. */
+    private static final long MEMORY_BYTES_PER_EXECUTOR = 1536L << 20;
+
+    /** What Docker gives unless told otherwise. */
+    static final WorkerKind DOCKERS_DEFAULT = new WorkerKind(64L << 20, false, 1);
+
+    /** As with --shm-size=512m. */
+    static final WorkerKind ROOMY = new WorkerKind(512L << 20, false, 1);
+
+    /** As {@link #ROOMY}, with two executors in each container. */
+    static final WorkerKind PAIRS = new WorkerKind(512L << 20, false, 2);
+
+    /** As with --ipc=shareable for the first and --ipc=container:FIRST for the others. */
+    static final WorkerKind SHARED = new WorkerKind(1L << 30, true, 1);
+
+    /** The limit of the container. */
+    long memoryBytes() {
+        return executors * MEMORY_BYTES_PER_EXECUTOR;
+    }
+}
