@@ -11,8 +11,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -139,14 +137,19 @@ final class Cluster implements AutoCloseable {
 
     /** Waits for a condition, at most that long. */
     static boolean within(long seconds, java.util.function.BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-        while (System.nanoTime() < deadline) {
-            if (condition.getAsBoolean()) {
-                return true;
-            }
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-        }
-        return condition.getAsBoolean();
+        return Waiting.within(seconds, condition);
+    }
+
+    List<Path> filesOf(String executorId) {
+        return filesOf(sharedMemory, executorId);
+    }
+
+    /** Shared memory files of one executor, in order. */
+    static List<Path> filesOf(Path directory, String executorId) {
+        return files(directory).stream()
+                .filter(file -> file.getParent().getFileName().toString().matches(".*\\." + executorId + "\\.[^.]*"))
+                .sorted()
+                .toList();
     }
 
     static List<Path> files(Path directory) {

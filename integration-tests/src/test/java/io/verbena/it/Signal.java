@@ -60,7 +60,7 @@ final class Signal implements Serializable {
 
     /** Waits until there are that many messages; a task that is killed stops waiting. */
     void await(String name, int count) {
-        boolean there = Cluster.within(
+        boolean there = Waiting.within(
                 DEADLINE_SECONDS,
                 () -> texts(name).size() >= count
                         || (TaskContext.get() != null && TaskContext.get().isInterrupted()));

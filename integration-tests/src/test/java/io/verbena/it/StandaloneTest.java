@@ -2,22 +2,15 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import java.util.stream.Collectors;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -34,9 +27,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 400, unit = TimeUnit.SECONDS)
 @Tag("slow")
 class StandaloneTest {
-    private final List<Process> processes = new ArrayList<>();
+    private static final Pattern NOTHING = Pattern.compile("");
 
-    private Path directory;
+    private SparkProcesses processes;
 
     private Path sharedMemory;
     private Path jar;
@@ -45,30 +38,33 @@ class StandaloneTest {
 
     @BeforeAll
     void start(@TempDir Path temporary) throws IOException {
-        directory = temporary;
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
         sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
-        app = appJar();
-        install();
-        int port = freePort();
+        app = ApplicationJar.write(temporary.resolve("app.jar"), StandaloneApp.class);
+        processes = new SparkProcesses(SparkHome.install(temporary.resolve("spark"), NOTHING), temporary);
+        int port = SparkProcesses.freePort();
         master = "spark://127.0.0.1:" + port;
-        Path log = spark(
-                "master",
-                "",
-                "org.apache.spark.deploy.master.Master",
-                "--host",
-                "127.0.0.1",
-                "--port",
-                Integer.toString(port),
-                "--webui-port",
-                "0");
-        awaitLine(log, "I have been elected leader");
+        processes
+                .start(
+                        "master",
+                        List.of(),
+                        Map.of(),
+                        "org.apache.spark.deploy.master.Master",
+                        "--host",
+                        "127.0.0.1",
+                        "--port",
+                        Integer.toString(port),
+                        "--webui-port",
+                        "0")
+                .log()
+                .await("I have been elected leader");
         for (int worker = 1; worker <= 2; worker++) {
-            awaitLine(
-                    spark(
+            processes
+                    .start(
                             "worker" + worker,
-                            "",
+                            List.of(),
+                            Map.of(),
                             "org.apache.spark.deploy.worker.Worker",
                             "--host",
                             "127.0.0." + worker,
@@ -79,17 +75,17 @@ class StandaloneTest {
                             "--webui-port",
                             "0",
                             "--work-dir",
-                            directory.resolve("work" + worker).toString(),
-                            master),
-                    "Successfully registered with master");
+                            temporary.resolve("work" + worker).toString(),
+                            master)
+                    .log()
+                    .await("Successfully registered with master");
         }
     }
 
     @AfterAll
     void stop() throws Exception {
-        // The last started first: an application, the workers with their executors, the master.
-        for (int i = processes.size() - 1; i >= 0; i--) {
-            end(processes.get(i));
+        if (processes != null) {
+            processes.close();
         }
         if (sharedMemory != null) {
             assertThat(Cluster.within(20, () -> Cluster.files(sharedMemory).isEmpty()))
@@ -97,108 +93,6 @@ class StandaloneTest {
                     .isTrue();
             Cluster.remove(sharedMemory);
         }
-    }
-
-    private static void end(Process process) throws Exception {
-        List<ProcessHandle> children = process.descendants().toList();
-        process.destroy();
-        if (!process.waitFor(20, TimeUnit.SECONDS)) {
-            process.destroyForcibly();
-        }
-        for (ProcessHandle child : children) {
-            child.destroy();
-            child.onExit()
-                    .orTimeout(20, TimeUnit.SECONDS)
-                    .exceptionally(late -> {
-                        child.destroyForcibly();
-                        return child;
-                    })
-                    .join();
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
-    }
-
-    /** An installation of Spark: the jars that this JVM has, without anything of ours, and where to log. */
-    private void install() throws IOException {
-        Path jars = Files.createDirectories(home().resolve("jars"));
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-            Path file = Path.of(entry).toAbsolutePath();
-            String name = file.getFileName().toString();
-            if (name.endsWith(".jar") && !name.matches("(verbena|rdma-buffers).*")) {
-                Files.createSymbolicLink(jars.resolve(name), file);
-            }
-        }
-        Path conf = Files.createDirectory(home().resolve("conf"));
-        Files.writeString(conf.resolve("log4j2.properties"), """
-                rootLogger.level = info
-                rootLogger.appenderRef.stdout.ref = console
-                appender.console.type = Console
-                appender.console.name = console
-                appender.console.target = SYSTEM_ERR
-                appender.console.layout.type = PatternLayout
-                appender.console.layout.pattern = %p %c{1}: %m%n%ex
-                """);
-    }
-
-    private Path home() {
-        return directory.resolve("spark");
-    }
-
-    /** Starts a JVM with one of Spark's main classes; returns its log. */
-    private Path spark(String name, String extraClassPath, String... mainAndArguments) throws IOException {
-        List<String> command = new ArrayList<>();
-        command.add(ProcessHandle.current().info().command().orElseThrow());
-        command.addAll(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
-        command.addAll(List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-        command.addAll(List.of(mainAndArguments));
-        Path log = directory.resolve(name + ".log");
-        ProcessBuilder builder = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .directory(directory.toFile());
-        Map<String, String> environment = builder.environment();
-        environment.put(
-                "CLASSPATH",
-                Stream.of(extraClassPath, home().resolve("conf").toString(), home().resolve("jars") + "/*")
-                        .filter(entry -> !entry.isEmpty())
-                        .collect(Collectors.joining(File.pathSeparator)));
-        environment.put("SPARK_HOME", home().toString());
-        environment.put("SPARK_SCALA_VERSION", System.getenv("SPARK_SCALA_VERSION"));
-        processes.add(builder.start());
-        return log;
-    }
-
-    private void awaitLine(Path log, String text) throws IOException {
-        assertThat(Cluster.within(90, () -> lines(log).stream().anyMatch(line -> line.contains(text))))
-                .as("%s in %s", text, Files.readString(log))
-                .isTrue();
-    }
-
-    private static List<String> lines(Path log) {
-        try (Stream<String> lines = Files.lines(log)) {
-            return lines.toList();
-        } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
-    }
-
-    /** A jar with the application's class and its lambdas, nothing else. */
-    private Path appJar() throws IOException {
-        String name = StandaloneApp.class.getName().replace('.', '/') + ".class";
-        Path target = directory.resolve("app.jar");
-        try (OutputStream file = Files.newOutputStream(target);
-                JarOutputStream out = new JarOutputStream(file);
-                InputStream in = StandaloneApp.class.getClassLoader().getResourceAsStream(name)) {
-            out.putNextEntry(new JarEntry(name));
-            in.transferTo(out);
-            out.closeEntry();
-        }
-        return target;
     }
 
     private List<String> submit(String name, String extraClassPath, String... options) throws Exception {
@@ -225,14 +119,15 @@ class StandaloneTest {
         conf.forEach((key, value) -> command.addAll(List.of("--conf", key + "=" + value)));
         command.addAll(List.of(options));
         command.addAll(List.of("--class", StandaloneApp.class.getName(), app.toString()));
-        Path log = spark(name, extraClassPath, command.toArray(String[]::new));
-        Process process = processes.get(processes.size() - 1);
-        boolean ended = process.waitFor(150, TimeUnit.SECONDS);
-        List<String> lines = lines(log);
-        assertThat(ended && process.exitValue() == 0)
-                .as("%s ended well; its log: %s", name, String.join("\n", lines))
+        SparkProcesses.Running driver = processes.start(
+                name,
+                extraClassPath.isEmpty() ? List.of() : List.of(extraClassPath),
+                Map.of(),
+                command.toArray(String[]::new));
+        assertThat(driver.endsWell(150))
+                .as("%s ended well; %s", name, driver.log())
                 .isTrue();
-        return lines;
+        return driver.log().lines();
     }
 
     private static void assertRan(List<String> log) {
