@@ -50,14 +50,12 @@ final class HadoopCluster implements AutoCloseable {
                 .as("the name of this host means the loopback interface: %s", InetAddress.getLocalHost())
                 .isTrue();
         HadoopCluster cluster = new HadoopCluster(directory);
-        boolean started = false;
         try {
             cluster.start(settings);
-            started = true;
             return cluster;
-        } finally {
-            if (!started) {
-                cluster.close();
+        } catch (Exception | Error e) {
+            try (cluster) {
+                throw e;
             }
         }
     }
@@ -186,16 +184,20 @@ final class HadoopCluster implements AutoCloseable {
     }
 
     @Override
-    public void close() throws IOException {
+    public void close() {
         if (yarn != null) {
             yarn.stop();
-            Cluster.remove(yarn.getTestWorkDir().toPath());
+            remove(yarn.getTestWorkDir().toPath());
         }
         if (hdfs != null) {
             hdfs.shutdown(true);
         }
-        if (Files.exists(directory)) {
-            Cluster.remove(directory);
+        remove(directory);
+    }
+
+    private static void remove(Path folder) {
+        if (Files.exists(folder)) {
+            Cluster.remove(folder);
         }
     }
 }
