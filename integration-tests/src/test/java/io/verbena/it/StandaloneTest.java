@@ -2,15 +2,19 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.AppJar;
+import io.verbena.it.process.SharedMemory;
+import io.verbena.it.process.SparkInstallation;
+import io.verbena.it.process.Submission;
+import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -27,107 +31,93 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 400, unit = TimeUnit.SECONDS)
 @Tag("slow")
 class StandaloneTest {
-    private static final Pattern NOTHING = Pattern.compile("");
-
-    private SparkProcesses processes;
-
-    private Path sharedMemory;
+    private SparkInstallation spark;
+    private SharedMemory sharedMemory;
     private Path jar;
     private Path app;
     private String master;
 
     @BeforeAll
-    void start(@TempDir Path temporary) throws IOException {
+    void start(@TempDir Path directory) throws IOException {
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
-        sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
-        app = ApplicationJar.write(temporary.resolve("app.jar"), StandaloneApp.class);
-        processes = new SparkProcesses(SparkHome.install(temporary.resolve("spark"), NOTHING), temporary);
-        int port = SparkProcesses.freePort();
+        sharedMemory = SharedMemory.create();
+        app = AppJar.write(directory.resolve("app.jar"), StandaloneApp.class);
+        spark = new SparkInstallation(
+                directory.resolve("spark"),
+                sparkJars(),
+                System.getenv("SPARK_SCALA_VERSION"),
+                Path.of(System.getProperty("java.home")),
+                List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
+        int port = freePort();
         master = "spark://127.0.0.1:" + port;
-        processes
-                .start(
+        spark.start(
                         "master",
-                        List.of(),
-                        Map.of(),
-                        "org.apache.spark.deploy.master.Master",
-                        "--host",
-                        "127.0.0.1",
-                        "--port",
-                        Integer.toString(port),
-                        "--webui-port",
-                        "0")
-                .log()
+                        "",
+                        List.of(
+                                "org.apache.spark.deploy.master.Master",
+                                "--host",
+                                "127.0.0.1",
+                                "--port",
+                                Integer.toString(port),
+                                "--webui-port",
+                                "0"))
                 .await("I have been elected leader");
         for (int worker = 1; worker <= 2; worker++) {
-            processes
-                    .start(
+            spark.start(
                             "worker" + worker,
-                            List.of(),
-                            Map.of(),
-                            "org.apache.spark.deploy.worker.Worker",
-                            "--host",
-                            "127.0.0." + worker,
-                            "--cores",
-                            "1",
-                            "--memory",
-                            "1g",
-                            "--webui-port",
-                            "0",
-                            "--work-dir",
-                            temporary.resolve("work" + worker).toString(),
-                            master)
-                    .log()
+                            "",
+                            List.of(
+                                    "org.apache.spark.deploy.worker.Worker",
+                                    "--host",
+                                    "127.0.0." + worker,
+                                    "--cores",
+                                    "1",
+                                    "--memory",
+                                    "1g",
+                                    "--webui-port",
+                                    "0",
+                                    "--work-dir",
+                                    directory.resolve("work" + worker).toString(),
+                                    master))
                     .await("Successfully registered with master");
         }
     }
 
     @AfterAll
-    void stop() throws Exception {
-        if (processes != null) {
-            processes.close();
-        }
-        if (sharedMemory != null) {
-            assertThat(Cluster.within(20, () -> Cluster.files(sharedMemory).isEmpty()))
-                    .as("files left: %s", Cluster.files(sharedMemory))
-                    .isTrue();
-            Cluster.remove(sharedMemory);
+    void stop() throws IOException {
+        try {
+            if (spark != null) {
+                spark.close();
+            }
+        } finally {
+            if (sharedMemory != null) {
+                sharedMemory.close();
+            }
         }
     }
 
-    private List<String> submit(String name, String extraClassPath, String... options) throws Exception {
-        List<String> command = new ArrayList<>(List.of("org.apache.spark.deploy.SparkSubmit", "--master", master));
-        Map<String, String> conf = Map.ofEntries(
-                Map.entry("spark.shuffle.manager", Cluster.OURS),
-                Map.entry("spark.shuffle.rdma.memory.size", "128m"),
-                Map.entry("spark.shuffle.rdma.memory.segmentSize", "16m"),
-                Map.entry("spark.shuffle.rdma.memory.prewarm", "0"),
-                Map.entry("spark.shuffle.rdma.memory.shmDirectory", sharedMemory.toString()),
-                Map.entry("spark.serializer", "org.apache.spark.serializer.KryoSerializer"),
-                Map.entry("spark.driver.host", "127.0.0.1"),
-                Map.entry("spark.ui.enabled", "false"),
-                Map.entry("spark.executor.memory", "512m"),
-                Map.entry("spark.speculation", "true"),
-                Map.entry("spark.speculation.quantile", "0.5"),
-                Map.entry("spark.speculation.minTaskRuntime", "1s"),
-                Map.entry("spark.scheduler.minRegisteredResourcesRatio", "1.0"),
-                Map.entry("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s"),
-                Map.entry("spark.sql.shuffle.partitions", "4"),
-                Map.entry(
-                        "spark.executor.extraJavaOptions",
-                        System.getProperty("spark.jvm.opens") + " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"));
-        conf.forEach((key, value) -> command.addAll(List.of("--conf", key + "=" + value)));
-        command.addAll(List.of(options));
-        command.addAll(List.of("--class", StandaloneApp.class.getName(), app.toString()));
-        SparkProcesses.Running driver = processes.start(
-                name,
-                extraClassPath.isEmpty() ? List.of() : List.of(extraClassPath),
-                Map.of(),
-                command.toArray(String[]::new));
-        assertThat(driver.endsWell(150))
-                .as("%s ended well; %s", name, driver.log())
-                .isTrue();
-        return driver.log().lines();
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /** The jars that this JVM has, without anything of ours. */
+    private static List<Path> sparkJars() {
+        return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .map(Path::of)
+                .filter(file -> file.getFileName().toString().matches("(?!verbena|rdma-buffers).*\\.jar"))
+                .toList();
+    }
+
+    private Submission submission(String name) {
+        return new Submission(name, master, StandaloneApp.class, app)
+                .ourShuffle(sharedMemory)
+                .conf("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+                .conf("spark.speculation", "true")
+                .conf("spark.speculation.quantile", "0.5")
+                .conf("spark.speculation.minTaskRuntime", "1s");
     }
 
     private static void assertRan(List<String> log) {
@@ -159,12 +149,11 @@ class StandaloneTest {
 
     @Test
     void shouldLoadTheManagerFromJarsOfTheApplication() throws Exception {
-        assertRan(submit("jars", "", "--jars", jar.toString()));
+        assertRan(spark.submit(submission("jars").jars(jar)));
     }
 
     @Test
     void shouldLoadTheManagerFromTheClassPath() throws Exception {
-        // What spark-submit's script makes of spark.driver.extraClassPath: the class path of the JVM that it starts.
-        assertRan(submit("class-path", jar.toString(), "--conf", "spark.executor.extraClassPath=" + jar));
+        assertRan(spark.submit(submission("class-path").classPath(jar)));
     }
 }
