@@ -44,7 +44,6 @@ class PodTemplatesTest {
 
     @ParameterizedTest
     @MethodSource("templates")
-    @Shows("Kubernetes, pod templates against the schema")
     void shouldFollowTheSchema(String name) throws IOException {
         assertThatCode(() -> PodSchema.check(Templates.text(name))).doesNotThrowAnyException();
     }
@@ -83,7 +82,6 @@ class PodTemplatesTest {
 
     @ParameterizedTest
     @MethodSource("templates")
-    @Shows("Kubernetes, executor pods as Spark builds them")
     void shouldBecomeExecutorsWithRoomForShuffleMemory(String name) throws IOException {
         SparkConf conf = settings(name);
         SparkPod pod = executor(conf);

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -45,7 +46,7 @@ final class HadoopCluster implements AutoCloseable {
      * @param settings on top of Hadoop's defaults
      */
     static HadoopCluster start(Path directory, Map<String, String> settings) throws Exception {
-        // Hadoop's daemons bind to what the host's name means.
+        LoopbackHosts.write();
         assertThat(InetAddress.getLocalHost().isLoopbackAddress())
                 .as("the name of this host means the loopback interface: %s", InetAddress.getLocalHost())
                 .isTrue();
@@ -142,8 +143,8 @@ final class HadoopCluster implements AutoCloseable {
     }
 
     /** Standard error of a container, of the application that ran last if there are several. */
-    LogFile log(String container) {
-        return new LogFile(below("logDir")
+    List<String> log(String container) throws IOException {
+        return Files.readAllLines(below("logDir")
                 .filter(file -> file.endsWith("stderr")
                         && file.getParent().getFileName().toString().endsWith(container))
                 .max(Path::compareTo)
@@ -196,8 +197,8 @@ final class HadoopCluster implements AutoCloseable {
     }
 
     private static void remove(Path folder) {
-        if (Files.exists(folder)) {
-            Cluster.remove(folder);
-        }
+        List<Path> files = list(folder);
+        Collections.reverse(files);
+        files.forEach(file -> file.toFile().delete());
     }
 }

@@ -1,5 +1,6 @@
 package io.verbena.it;
 
+import io.verbena.it.process.Messages;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.file.Files;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -17,7 +19,7 @@ import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
 
 /**
- * The application that {@link YarnTest} and {@link YarnMemoryTest} submit. It knows Spark, {@link Signal} and what that needs, as
+ * The application that {@link YarnTest} and {@link YarnMemoryTest} submit. It knows Spark, {@link Messages} and what that needs, as
  * nothing else of the tests is in its jar.
  */
 public final class YarnApp implements Serializable {
@@ -66,37 +68,48 @@ public final class YarnApp implements Serializable {
     }
 
     /** A job in whose middle the test kills an executor, and a second one for which both executors must be there. */
-    private static void loss(JavaSparkContext context, Path signals, String output) throws IOException {
-        Signal signal = new Signal(signals);
+    private static void loss(JavaSparkContext context, Path directory, String output) throws IOException {
+        Messages messages = new Messages(directory);
         context.parallelize(IntStream.range(0, NUMBERS).boxed().toList(), 6)
                 .mapToPair(i -> new Tuple2<>(i, i))
                 .partitionBy(new HashPartitioner(4))
                 .values()
-                .mapPartitions(numbers -> inTheMiddle(numbers, signal))
+                .mapPartitions(numbers -> inTheMiddle(numbers, messages))
                 .saveAsTextFile(output);
-        Signal together = new Signal(Files.createDirectory(signals.resolve("together")));
+        Messages together = new Messages(Files.createDirectory(directory.resolve("together")));
         long pairs = context.parallelize(List.of(0, 1), 2)
                 .mapToPair(i -> {
                     // One core each, so two tasks at the same time are on two executors.
-                    together.fromTask("task");
-                    together.await("task", 2);
+                    sayWhoIAm(together, "task");
+                    together.await("task", 2, YarnApp::isKilled);
                     return new Tuple2<>(i, i);
                 })
                 .groupByKey(2)
                 .count();
         report("pairs=" + pairs);
-        signal.raise("both", "");
-        signal.await("end", 1);
+        messages.raise("both", "");
+        messages.await("end", 1, () -> false);
     }
 
     /** Reads one record, tells the test, waits for its word, and reads the rest. */
-    private static Iterator<Integer> inTheMiddle(Iterator<Integer> numbers, Signal signal) {
+    private static Iterator<Integer> inTheMiddle(Iterator<Integer> numbers, Messages messages) {
         List<Integer> all = new ArrayList<>();
         all.add(numbers.next());
-        signal.fromTask("reading");
-        signal.await("go", 1);
+        sayWhoIAm(messages, "reading");
+        messages.await("go", 1, YarnApp::isKilled);
         numbers.forEachRemaining(all::add);
         return all.iterator();
+    }
+
+    /** A task's "executor id:process id", under a name of its own. */
+    private static void sayWhoIAm(Messages messages, String name) {
+        messages.raise(
+                name + "-" + TaskContext.get().taskAttemptId(),
+                SparkEnv.get().executorId() + ":" + ProcessHandle.current().pid());
+    }
+
+    private static boolean isKilled() {
+        return TaskContext.get().isInterrupted();
     }
 
     /** Shuffles that many MiB and reports the memory that executors had meanwhile. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -31,7 +32,7 @@ class YarnMemoryTest {
     }
 
     @AfterAll
-    void stop() {
+    void stop() throws java.io.IOException {
         try {
             if (spark != null) {
                 spark.close();
@@ -50,20 +51,19 @@ class YarnMemoryTest {
 
     @Test
     void shouldStayInsideTheDocumentedLimit() throws Exception {
-        SparkProcesses.Running driver = spark.submit("fill", "client", YarnSpark.sizes(MEMORY_MIB), "fill", "1280");
-        assertThat(driver.endsWell(150)).as("ended well; %s", driver.log()).isTrue();
-        System.err.println(driver.log());
+        List<String> log = spark.submit("fill", "client", YarnSpark.sizes(MEMORY_MIB), "fill", "1280")
+                .awaitSuccess(150);
+        System.err.println(String.join("\n", log));
     }
 
     @Test
     void shouldBeKilledWithTooSmallAnOverhead() throws Exception {
         Map<String, String> settings = new HashMap<>(YarnSpark.sizes(MEMORY_MIB, YarnSpark.PLAIN_OVERHEAD_MIB));
         settings.put("spark.executor.maxNumFailures", "1");
-        SparkProcesses.Running driver = spark.submit("small", "client", settings, "fill", "1280");
-        assertThat(driver.endsWell(150)).as("failed; %s", driver.log()).isFalse();
-        assertThat(driver.log().lines())
+        List<String> log = spark.submit("small", "client", settings, "fill", "1280").awaitFailure(150);
+        System.err.println(String.join("\n", log));
+        assertThat(log)
                 .anyMatch(line -> line.matches(".*killed by YARN for exceeding physical memory limits.*"
                         + "Consider boosting spark.executor.memoryOverhead.*"));
-        System.err.println(driver.log());
     }
 }

@@ -2,12 +2,19 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Messages;
+import io.verbena.it.process.SparkProcess;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -23,7 +30,10 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("slow")
 class YarnTest {
     private static final String INPUT = "/input";
-    private static final String EXPECTED = "/expected";
+    private static final int ORDERS = 50_000;
+    private static final int ITEMS = 1000;
+    private static final int NAMES = 300;
+    private static final long SECONDS = 150;
     private static final Map<String, String> SIZES = YarnSpark.sizes(128);
 
     private HadoopCluster hadoop;
@@ -35,19 +45,43 @@ class YarnTest {
         spark = YarnSpark.on(hadoop, temporary);
         hadoop.write(
                 INPUT + "/orders/orders.csv",
-                IntStream.range(0, 50_000)
-                        .mapToObj(i -> (i * 7919 % 1000) + "," + (i % 100))
-                        .toList());
+                orders().map(order -> order.item() + "," + order.amount()).toList());
         hadoop.write(
                 INPUT + "/items/items.csv",
-                IntStream.range(0, 1000).mapToObj(i -> i + ",item " + i % 300).toList());
-        assertEndsWell(spark.local("expected", "results", hadoop.address(INPUT), hadoop.address(EXPECTED)));
-        assertThat(hadoop.read(EXPECTED + "/sql")).hasSize(300);
-        assertThat(hadoop.read(EXPECTED + "/records")).hasSize(1000);
+                IntStream.range(0, ITEMS).mapToObj(i -> i + "," + nameOf(i)).toList());
+    }
+
+    private record Order(int item, long amount) {}
+
+    private static Stream<Order> orders() {
+        return IntStream.range(0, ORDERS).mapToObj(i -> new Order(i * 7919 % ITEMS, i % 100));
+    }
+
+    private static String nameOf(int item) {
+        return "item " + item % NAMES;
+    }
+
+    /** What the query gives: name, sum and number of amounts. */
+    private static List<String> expectedOfQuery() {
+        Map<String, LongSummaryStatistics> amounts = orders().collect(Collectors.groupingBy(
+                order -> nameOf(order.item()), TreeMap::new, Collectors.summarizingLong(Order::amount)));
+        return amounts.entrySet().stream()
+                .map(entry -> entry.getKey() + "," + entry.getValue().getSum() + ","
+                        + entry.getValue().getCount())
+                .toList();
+    }
+
+    /** What the job on records gives: item, sum of amounts, in the order of text. */
+    private static List<String> expectedOfRecords() {
+        Map<String, Long> amounts = orders().collect(Collectors.groupingBy(
+                order -> Integer.toString(order.item()), TreeMap::new, Collectors.summingLong(Order::amount)));
+        return amounts.entrySet().stream()
+                .map(entry -> entry.getKey() + "," + entry.getValue())
+                .toList();
     }
 
     @AfterAll
-    void stop() {
+    void stop() throws IOException {
         try {
             if (spark != null) {
                 spark.close();
@@ -64,23 +98,17 @@ class YarnTest {
         spark.assertNothingLeft();
     }
 
-    private static void assertEndsWell(SparkProcesses.Running driver) throws InterruptedException {
-        assertThat(driver.endsWell(150)).as("ended well; %s", driver.log()).isTrue();
+    private List<String> results(String name, String deployMode, Map<String, String> settings) throws Exception {
+        List<String> log = spark.submit(
+                        name, deployMode, settings, "results", hadoop.address(INPUT), hadoop.address("/" + name))
+                .awaitSuccess(SECONDS);
+        assertThat(hadoop.read("/" + name + "/sql")).as(name).isEqualTo(expectedOfQuery());
+        assertThat(hadoop.read("/" + name + "/records")).as(name).isEqualTo(expectedOfRecords());
+        return log;
     }
 
-    private SparkProcesses.Running results(String name, String deployMode, Map<String, String> settings)
-            throws Exception {
-        SparkProcesses.Running driver =
-                spark.submit(name, deployMode, settings, "results", hadoop.address(INPUT), hadoop.address("/" + name));
-        assertEndsWell(driver);
-        for (String kind : List.of("/sql", "/records")) {
-            assertThat(hadoop.read("/" + name + kind)).as(name + kind).isEqualTo(hadoop.read(EXPECTED + kind));
-        }
-        return driver;
-    }
-
-    private static void assertMemoryWasUsed(LogFile driver) {
-        assertThat(driver.lines())
+    private static void assertMemoryWasUsed(List<String> driver) {
+        assertThat(driver)
                 .anyMatch(line -> line.matches(".*shuffle summary of the application: .*writtenInMemoryBytes=[1-9].*")
                         && line.matches(".*readMappedBytes=[1-9].*")
                         && !line.contains("fetchFailures"))
@@ -88,25 +116,22 @@ class YarnTest {
     }
 
     @Test
-    @Shows("YARN, client mode")
     void shouldGiveTheSameResultsInClientMode() throws Exception {
-        assertMemoryWasUsed(results("client", "client", SIZES).log());
+        assertMemoryWasUsed(results("client", "client", SIZES));
     }
 
     @Test
-    @Shows("YARN, cluster mode")
     void shouldGiveTheSameResultsInClusterMode() throws Exception {
         results("cluster", "cluster", SIZES);
         assertMemoryWasUsed(hadoop.log("_000001"));
     }
 
     @Test
-    @Shows("YARN with the external shuffle service (Spark's own shuffle)")
     void shouldLeaveShufflesToSparkWithAShuffleService() throws Exception {
         Map<String, String> settings = new HashMap<>(SIZES);
         settings.put("spark.shuffle.service.enabled", "true");
         settings.put("spark.shuffle.service.port", Integer.toString(spark.startShuffleService()));
-        List<String> log = results("service", "client", settings).log().lines();
+        List<String> log = results("service", "client", settings);
         assertThat(log)
                 .as("said once")
                 .filteredOn(line -> line.contains("Spark's own shuffle is used from shuffle"))
@@ -117,34 +142,33 @@ class YarnTest {
     }
 
     @Test
-    @Shows("YARN, loss of an executor")
-    void shouldFinishWhenAnExecutorIsKilled(@TempDir Path signals) throws Exception {
-        Signal signal = new Signal(signals);
-        SparkProcesses.Running driver =
-                spark.submit("loss", "client", SIZES, "loss", signals.toString(), hadoop.address("/loss"));
-        signal.await("reading", 2);
-        String[] victim = signal.texts("reading").get(0).split(":", 2);
-        List<Path> files = filesOf(victim[0]);
+    void shouldFinishWhenAnExecutorIsKilled(@TempDir Path directory) throws Exception {
+        Messages messages = new Messages(directory);
+        SparkProcess driver =
+                spark.submit("loss", "client", SIZES, "loss", directory.toString(), hadoop.address("/loss"));
+        messages.await("reading", 2, () -> false);
+        String[] victim = messages.texts("reading").get(0).split(":", 2);
+        List<Path> files = spark.sharedMemory().filesOf(victim[0]);
         assertThat(files).as("files of executor %s", victim[0]).isNotEmpty();
         ProcessHandle process = ProcessHandle.of(Long.parseLong(victim[1])).orElseThrow();
         assertThat(ProcessHandle.current().descendants()).contains(process);
         assertThat(process.destroyForcibly()).isTrue();
         assertThat(process.onExit().get(30, TimeUnit.SECONDS).isAlive()).isFalse();
-        assertThat(filesOf(victim[0])).as("a killed process removes nothing").isEqualTo(files);
-        signal.raise("go", "");
+        assertThat(spark.sharedMemory().filesOf(victim[0]))
+                .as("a killed process removes nothing")
+                .isEqualTo(files);
+        messages.raise("go", "");
         // YARN gives another container, whose executor sweeps the directory at its first use of memory.
-        signal.await("both", 1);
-        assertThat(filesOf(victim[0])).as("files of the dead executor").isEmpty();
-        signal.raise("end", "");
-        assertEndsWell(driver);
+        messages.await("both", 1, () -> false);
+        assertThat(spark.sharedMemory().filesOf(victim[0]))
+                .as("files of the dead executor")
+                .isEmpty();
+        messages.raise("end", "");
+        List<String> log = driver.awaitSuccess(SECONDS);
         assertThat(hadoop.read("/loss").stream().map(Integer::valueOf).sorted())
                 .isEqualTo(IntStream.range(0, YarnApp.NUMBERS).boxed().toList());
-        assertThat(driver.log().lines())
+        assertThat(log)
                 .contains(YarnApp.RESULT + "pairs=2")
                 .anyMatch(line -> line.contains("Lost executor " + victim[0]));
-    }
-
-    private List<Path> filesOf(String executorId) {
-        return Cluster.filesOf(spark.sharedMemory(), executorId);
     }
 }

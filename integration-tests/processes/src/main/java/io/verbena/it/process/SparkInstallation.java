@@ -9,6 +9,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -38,6 +39,7 @@ public final class SparkInstallation implements AutoCloseable {
     private final String scala;
     private final Path javaHome;
     private final List<String> jvmOptions;
+    private final Map<String, String> environment = new HashMap<>();
     /** The last started first. */
     private final Deque<SparkProcess> processes = new ArrayDeque<>();
 
@@ -64,6 +66,23 @@ public final class SparkInstallation implements AutoCloseable {
         Files.writeString(Files.createDirectory(home.resolve("conf")).resolve("log4j2.properties"), LOGGING);
     }
 
+    /** Adds a variable to the environment of processes that are started later. */
+    public SparkInstallation environment(String name, String value) {
+        environment.put(name, value);
+        return this;
+    }
+
+    /** Takes the settings of a file for those that no application gives. */
+    public SparkInstallation defaults(Path file) throws IOException {
+        Files.copy(file, home.resolve("conf").resolve("spark-defaults.conf"));
+        return this;
+    }
+
+    /** The folder with Spark's jars. */
+    public Path jars() {
+        return home.resolve("jars");
+    }
+
     /**
      * Starts one of Spark's main classes.
      *
@@ -82,25 +101,30 @@ public final class SparkInstallation implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .directory(home.toFile());
-        Map<String, String> environment = builder.environment();
-        environment.put(
+        Map<String, String> all = builder.environment();
+        all.putAll(environment);
+        all.put(
                 "CLASSPATH",
                 Stream.of(extraClassPath, home.resolve("conf").toString(), home.resolve("jars") + "/*")
                         .filter(entry -> !entry.isEmpty())
                         .collect(Collectors.joining(File.pathSeparator)));
-        environment.put("SPARK_HOME", home.toString());
-        environment.put("SPARK_SCALA_VERSION", scala);
-        environment.put("SPARK_LOCAL_IP", "127.0.0.1");
-        environment.put("JAVA_HOME", javaHome.toString());
+        all.put("SPARK_HOME", home.toString());
+        all.put("SPARK_SCALA_VERSION", scala);
+        all.put("SPARK_LOCAL_IP", "127.0.0.1");
+        all.put("JAVA_HOME", javaHome.toString());
         SparkProcess process = new SparkProcess(builder.start(), log);
         processes.push(process);
         return process;
     }
 
+    /** Starts spark-submit. */
+    public SparkProcess start(Submission submission) throws IOException {
+        return start(submission.name(), submission.extraClassPath(), submission.mainAndArguments());
+    }
+
     /** Runs spark-submit until it ends; returns its output. */
     public List<String> submit(Submission submission) throws IOException, InterruptedException {
-        SparkProcess process = start(submission.name(), submission.extraClassPath(), submission.mainAndArguments());
-        return process.awaitSuccess(SUBMIT_SECONDS);
+        return start(submission).awaitSuccess(SUBMIT_SECONDS);
     }
 
     /** The output of executors that workers of this installation have started, one list of lines each. */

@@ -16,6 +16,7 @@ public final class Submission {
     private final Path app;
     private final Map<String, String> conf = new LinkedHashMap<>();
     private final List<String> options = new ArrayList<>();
+    private final List<String> arguments = new ArrayList<>();
     private String extraClassPath = "";
 
     /**
@@ -47,6 +48,12 @@ public final class Submission {
     /** Adds options of spark-submit. */
     public Submission options(String... more) {
         options.addAll(List.of(more));
+        return this;
+    }
+
+    /** Adds arguments of the application. */
+    public Submission arguments(String... more) {
+        arguments.addAll(List.of(more));
         return this;
     }
 
@@ -87,6 +94,7 @@ public final class Submission {
         conf.forEach((key, value) -> words.addAll(List.of("--conf", key + "=" + value)));
         words.addAll(options);
         words.addAll(List.of("--class", main.getName(), app.toString()));
+        words.addAll(arguments);
         return words;
     }
 }
