@@ -57,7 +57,8 @@ class SettingsTemplatesTest {
     void shouldHaveSettingsThatSparkAccepts(String name) throws IOException {
         assertThat(unknownToSpark(Templates.settings(name))).isEmpty();
         assertThat(unknownToSpark(Templates.settingsWithComments(name))).isEmpty();
-        assertThat(Templates.settings(name).get("spark.shuffle.manager")).isEqualTo("org.apache.spark.shuffle.rdma.RdmaShuffleManager");
+        assertThat(Templates.settings(name).get("spark.shuffle.manager"))
+                .isEqualTo("org.apache.spark.shuffle.rdma.RdmaShuffleManager");
     }
 
     @ParameterizedTest

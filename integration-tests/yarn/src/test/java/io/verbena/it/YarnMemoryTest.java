@@ -60,7 +60,8 @@ class YarnMemoryTest {
     void shouldBeKilledWithTooSmallAnOverhead() throws Exception {
         Map<String, String> settings = new HashMap<>(YarnSpark.sizes(MEMORY_MIB, YarnSpark.PLAIN_OVERHEAD_MIB));
         settings.put("spark.executor.maxNumFailures", "1");
-        List<String> log = spark.submit("small", "client", settings, "fill", "1280").awaitFailure(150);
+        List<String> log =
+                spark.submit("small", "client", settings, "fill", "1280").awaitFailure(150);
         System.err.println(String.join("\n", log));
         assertThat(log)
                 .anyMatch(line -> line.matches(".*killed by YARN for exceeding physical memory limits.*"

@@ -44,7 +44,8 @@ final class YarnSpark implements AutoCloseable {
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
         application = AppJar.write(directory.resolve("app.jar"), YarnApp.class, Messages.class, Await.class);
-        List<String> jvmOptions = new ArrayList<>(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
+        List<String> jvmOptions =
+                new ArrayList<>(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
         jvmOptions.add(LoopbackHosts.jvmOption());
         spark = new SparkInstallation(
                         directory.resolve("spark"),

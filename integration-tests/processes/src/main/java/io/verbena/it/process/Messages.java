@@ -59,8 +59,8 @@ public final class Messages implements Serializable {
      */
     public void await(String name, int count, BooleanSupplier useless) {
         if (!Await.within(DEADLINE_SECONDS, () -> texts(name).size() >= count || useless.getAsBoolean())) {
-            throw new IllegalStateException(
-                    "message did not come: name=" + name + ", got=" + texts(name).size() + ", expected=" + count);
+            throw new IllegalStateException("message did not come: name=" + name + ", got="
+                    + texts(name).size() + ", expected=" + count);
         }
     }
 }
