@@ -53,7 +53,7 @@ final class YarnSpark implements AutoCloseable {
                         System.getenv("SPARK_SCALA_VERSION"),
                         Path.of(System.getProperty("java.home")),
                         jvmOptions)
-                .environment("HADOOP_CONF_DIR", hadoop.configuration().toString())
+                .hadoop(hadoop.configuration())
                 .defaults(Path.of(System.getProperty("verbena.conf"), "spark-defaults-yarn.conf"));
     }
 
@@ -92,7 +92,8 @@ final class YarnSpark implements AutoCloseable {
         String java = SparkInstallation.SMALL_JVM + " " + LoopbackHosts.jvmOption();
         Submission submission = new Submission(name, "yarn", YarnApp.class, application)
                 .options("--deploy-mode", deployMode)
-                .jars(jar)
+                // The template's, where it lies here.
+                .conf("spark.jars", jar.toString())
                 // All nodes are this host, so Spark's own jars need not travel.
                 .conf("spark.yarn.jars", "local:" + spark.jars() + "/*")
                 .conf("spark.yarn.maxAppAttempts", "1")

@@ -9,7 +9,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -39,7 +38,8 @@ public final class SparkInstallation implements AutoCloseable {
     private final String scala;
     private final Path javaHome;
     private final List<String> jvmOptions;
-    private final Map<String, String> environment = new HashMap<>();
+    /** Where Hadoop's settings are, or empty. */
+    private String hadoop = "";
     /** The last started first. */
     private final Deque<SparkProcess> processes = new ArrayDeque<>();
 
@@ -66,9 +66,9 @@ public final class SparkInstallation implements AutoCloseable {
         Files.writeString(Files.createDirectory(home.resolve("conf")).resolve("log4j2.properties"), LOGGING);
     }
 
-    /** Adds a variable to the environment of processes that are started later. */
-    public SparkInstallation environment(String name, String value) {
-        environment.put(name, value);
+    /** Tells processes that are started later of a Hadoop cluster: what HADOOP_CONF_DIR names, which Spark's scripts make use of. */
+    public SparkInstallation hadoop(Path configuration) {
+        hadoop = configuration.toString();
         return this;
     }
 
@@ -101,17 +101,19 @@ public final class SparkInstallation implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .directory(home.toFile());
-        Map<String, String> all = builder.environment();
-        all.putAll(environment);
-        all.put(
+        Map<String, String> environment = builder.environment();
+        environment.put(
                 "CLASSPATH",
-                Stream.of(extraClassPath, home.resolve("conf").toString(), home.resolve("jars") + "/*")
+                Stream.of(extraClassPath, home.resolve("conf").toString(), hadoop, home.resolve("jars") + "/*")
                         .filter(entry -> !entry.isEmpty())
                         .collect(Collectors.joining(File.pathSeparator)));
-        all.put("SPARK_HOME", home.toString());
-        all.put("SPARK_SCALA_VERSION", scala);
-        all.put("SPARK_LOCAL_IP", "127.0.0.1");
-        all.put("JAVA_HOME", javaHome.toString());
+        if (!hadoop.isEmpty()) {
+            environment.put("HADOOP_CONF_DIR", hadoop);
+        }
+        environment.put("SPARK_HOME", home.toString());
+        environment.put("SPARK_SCALA_VERSION", scala);
+        environment.put("SPARK_LOCAL_IP", "127.0.0.1");
+        environment.put("JAVA_HOME", javaHome.toString());
         SparkProcess process = new SparkProcess(builder.start(), log);
         processes.push(process);
         return process;
