@@ -41,6 +41,14 @@ public final class SharedMemory implements AutoCloseable {
         }
     }
 
+    /** Those of one executor, by name. */
+    public List<Path> filesOf(String executorId) {
+        return files().stream()
+                .filter(file -> file.getParent().getFileName().toString().matches(".*\\." + executorId + "\\.[^.]*"))
+                .sorted()
+                .toList();
+    }
+
     /** Removes the folder with all that is in it. */
     public void remove() {
         try (Stream<Path> tree = Files.walk(directory)) {

@@ -38,6 +38,8 @@ public final class SparkInstallation implements AutoCloseable {
     private final String scala;
     private final Path javaHome;
     private final List<String> jvmOptions;
+    /** Where Hadoop's settings are, or empty. */
+    private String hadoop = "";
     /** The last started first. */
     private final Deque<SparkProcess> processes = new ArrayDeque<>();
 
@@ -64,6 +66,23 @@ public final class SparkInstallation implements AutoCloseable {
         Files.writeString(Files.createDirectory(home.resolve("conf")).resolve("log4j2.properties"), LOGGING);
     }
 
+    /** Tells processes that are started later of a Hadoop cluster: what HADOOP_CONF_DIR names, which Spark's scripts make use of. */
+    public SparkInstallation hadoop(Path configuration) {
+        hadoop = configuration.toString();
+        return this;
+    }
+
+    /** Takes the settings of a file for those that no application gives. */
+    public SparkInstallation defaults(Path file) throws IOException {
+        Files.copy(file, home.resolve("conf").resolve("spark-defaults.conf"));
+        return this;
+    }
+
+    /** The folder with Spark's jars. */
+    public Path jars() {
+        return home.resolve("jars");
+    }
+
     /**
      * Starts one of Spark's main classes.
      *
@@ -85,9 +104,12 @@ public final class SparkInstallation implements AutoCloseable {
         Map<String, String> environment = builder.environment();
         environment.put(
                 "CLASSPATH",
-                Stream.of(extraClassPath, home.resolve("conf").toString(), home.resolve("jars") + "/*")
+                Stream.of(extraClassPath, home.resolve("conf").toString(), hadoop, home.resolve("jars") + "/*")
                         .filter(entry -> !entry.isEmpty())
                         .collect(Collectors.joining(File.pathSeparator)));
+        if (!hadoop.isEmpty()) {
+            environment.put("HADOOP_CONF_DIR", hadoop);
+        }
         environment.put("SPARK_HOME", home.toString());
         environment.put("SPARK_SCALA_VERSION", scala);
         environment.put("SPARK_LOCAL_IP", "127.0.0.1");
@@ -97,10 +119,14 @@ public final class SparkInstallation implements AutoCloseable {
         return process;
     }
 
+    /** Starts spark-submit. */
+    public SparkProcess start(Submission submission) throws IOException {
+        return start(submission.name(), submission.extraClassPath(), submission.mainAndArguments());
+    }
+
     /** Runs spark-submit until it ends, and ends it if it takes too long; returns its output. */
     public List<String> submit(Submission submission) throws IOException, InterruptedException {
-        try (SparkProcess process =
-                start(submission.name(), submission.extraClassPath(), submission.mainAndArguments())) {
+        try (SparkProcess process = start(submission)) {
             return process.awaitSuccess(SUBMIT_SECONDS);
         }
     }

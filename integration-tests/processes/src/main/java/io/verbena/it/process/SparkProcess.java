@@ -2,6 +2,7 @@ package io.verbena.it.process;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -23,7 +24,10 @@ public final class SparkProcess implements AutoCloseable {
     /** What the process has written so far. */
     public List<String> lines() {
         try {
-            return Files.readAllLines(log);
+            // Not Files.readAllLines: half a character at the end of a file that is being written is no reason to fail.
+            return new String(Files.readAllBytes(log), StandardCharsets.UTF_8)
+                    .lines()
+                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -49,10 +53,23 @@ public final class SparkProcess implements AutoCloseable {
      * @throws IllegalStateException with the output if the process does not end in time or not with status 0
      */
     public List<String> awaitSuccess(long seconds) throws InterruptedException {
+        return awaitEnd(seconds, true);
+    }
+
+    /**
+     * Waits for the end of a process that must fail and returns the output.
+     *
+     * @throws IllegalStateException with the output if the process does not end in time or with status 0
+     */
+    public List<String> awaitFailure(long seconds) throws InterruptedException {
+        return awaitEnd(seconds, false);
+    }
+
+    private List<String> awaitEnd(long seconds, boolean success) throws InterruptedException {
         if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
             throw new IllegalStateException("still running after " + seconds + " s; log=" + log + ":\n" + output());
         }
-        if (process.exitValue() != 0) {
+        if ((process.exitValue() == 0) != success) {
             throw new IllegalStateException("exitStatus=" + process.exitValue() + "; log=" + log + ":\n" + output());
         }
         return lines();

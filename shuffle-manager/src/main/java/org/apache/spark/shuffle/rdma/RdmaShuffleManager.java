@@ -1,5 +1,6 @@
 package org.apache.spark.shuffle.rdma;
 
+import io.verbena.shuffle.config.ContainerMemory;
 import io.verbena.shuffle.config.RdmaConf;
 import io.verbena.shuffle.fallback.FallbackReason;
 import io.verbena.shuffle.metrics.CounterSink;
@@ -111,6 +112,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 totals = new ShuffleTotals();
                 dependency.rdd().context().register(totals, "Verbena shuffle");
                 LAST_TOTALS.set(totals);
+                ContainerMemory.problem(conf, rdma).ifPresent(LOG::warn);
             }
             return totals;
         }
