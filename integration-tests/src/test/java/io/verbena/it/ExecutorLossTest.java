@@ -49,13 +49,13 @@ class ExecutorLossTest {
             JavaFutureAction<List<Integer>> job = job(cluster, signal);
             signal.await("reading", 2);
             String[] victim = signal.texts("reading").get(0).split(":", 2);
-            List<Path> files = filesOf(cluster, victim[0]);
+            List<Path> files = cluster.filesOf(victim[0]);
             assertThat(files).as("files of executor %s", victim[0]).isNotEmpty();
             ProcessHandle process = ProcessHandle.of(Long.parseLong(victim[1])).orElseThrow();
             assertThat(ProcessHandle.current().descendants()).contains(process);
             assertThat(process.destroyForcibly()).isTrue();
             assertThat(process.onExit().get(30, TimeUnit.SECONDS).isAlive()).isFalse();
-            assertThat(filesOf(cluster, victim[0]))
+            assertThat(cluster.filesOf(victim[0]))
                     .as("a killed process removes nothing")
                     .isEqualTo(files);
 
@@ -69,7 +69,7 @@ class ExecutorLossTest {
             // Spark has started another executor, whose first use of memory sweeps the directory.
             List<ExecutorProbe.State> states = cluster.states();
             assertThat(states).hasSize(2).noneMatch(state -> state.executorId().equals(victim[0]));
-            assertThat(filesOf(cluster, victim[0]))
+            assertThat(cluster.filesOf(victim[0]))
                     .as("files of the dead executor")
                     .isEmpty();
             Counted counted = Counted.fromNow();
@@ -80,13 +80,6 @@ class ExecutorLossTest {
                     .as("the new executor is read the same way: %s", counted)
                     .isPositive();
         }
-    }
-
-    private static List<Path> filesOf(Cluster cluster, String executorId) {
-        return Cluster.files(cluster.sharedMemory()).stream()
-                .filter(file -> file.getParent().getFileName().toString().matches(".*\\." + executorId + "\\.[^.]*"))
-                .sorted()
-                .toList();
     }
 
     private static void assertNumbers(JavaFutureAction<List<Integer>> job) throws Exception {

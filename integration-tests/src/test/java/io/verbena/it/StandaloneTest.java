@@ -6,7 +6,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,7 +50,7 @@ class StandaloneTest {
         sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
         app = appJar();
         install();
-        int port = freePort();
+        int port = Ports.free();
         master = "spark://127.0.0.1:" + port;
         Path log = spark(
                 "master",
@@ -114,12 +113,6 @@ class StandaloneTest {
                         return child;
                     })
                     .join();
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
         }
     }
 
