@@ -60,6 +60,12 @@ class BarrierTest {
             extends AbstractFunction1<Iterator<Tuple2<Integer, Integer>>, Iterator<Tuple2<Integer, String>>>
             implements Serializable {
         private static final long serialVersionUID = 1L;
+        private final boolean together;
+
+        /** @param together whether no task may end before all have met once more, so that none is done when one fails */
+        Meeting(boolean together) {
+            this.together = together;
+        }
 
         @Override
         public Iterator<Tuple2<Integer, String>> apply(Iterator<Tuple2<Integer, Integer>> pairs) {
@@ -71,19 +77,22 @@ class BarrierTest {
             if (task.stageAttemptNumber() == 0 && task.partitionId() == 1) {
                 throw new IllegalStateException("thrown by the test in the first attempt");
             }
+            if (together) {
+                task.barrier();
+            }
             return CollectionConverters.asScala(
                     values.stream().map(i -> new Tuple2<>(i, told)).iterator());
         }
     }
 
-    private JavaRDD<Tuple2<Integer, String>> meeting() {
+    private JavaRDD<Tuple2<Integer, String>> meeting(boolean together) {
         JavaPairRDD<Integer, Integer> shuffled = cluster.context()
                 .parallelize(IntStream.range(0, RECORDS).boxed().toList(), 4)
                 .mapToPair(i -> new Tuple2<>(i, i))
                 .partitionBy(new HashPartitioner(TASKS));
         return shuffled.rdd()
                 .barrier()
-                .mapPartitions(new Meeting(), false, ClassTag$.MODULE$.<Tuple2<Integer, String>>apply(Tuple2.class))
+                .mapPartitions(new Meeting(together), false, ClassTag$.MODULE$.<Tuple2<Integer, String>>apply(Tuple2.class))
                 .toJavaRDD();
     }
 
@@ -111,7 +120,7 @@ class BarrierTest {
     @Test
     void shouldReadAgainWhenABarrierStageIsRetried() {
         Counted counted = Counted.fromNow();
-        assertMet(meeting().collect());
+        assertMet(meeting(true).collect());
         assertThat(meetings()).as("attempts of the barrier stage").isEqualTo(2);
         assertThat(log.mapTasks()).as("map tasks").hasSize(4);
         assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES))
@@ -125,7 +134,7 @@ class BarrierTest {
     @Test
     void shouldWriteAgainWhenABarrierStageIsRetried() {
         Counted counted = Counted.fromNow();
-        assertMet(meeting()
+        assertMet(meeting(false)
                 .mapToPair(record -> record)
                 .partitionBy(new HashPartitioner(5))
                 .map(pair -> pair)

@@ -49,7 +49,6 @@ class DynamicAllocationTest {
                 "spark.dynamicAllocation.minExecutors", "0",
                 "spark.dynamicAllocation.maxExecutors", Integer.toString(EXECUTORS),
                 "spark.dynamicAllocation.executorIdleTimeout", "1s",
-                "spark.dynamicAllocation.schedulerBacklogTimeout", "100ms",
                 "spark.executor.cores", "1"));
         return Cluster.executors(EXECUTORS, Cluster.OURS, all);
     }
