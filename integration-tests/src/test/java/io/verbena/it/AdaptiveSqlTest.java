@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 import java.util.stream.LongStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
@@ -63,9 +64,7 @@ class AdaptiveSqlTest {
     private static Executed execute(Dataset<Row> query) {
         Counted counted = Counted.fromNow();
         List<Row> rows = query.collectAsList();
-        SparkPlan plan = ((org.apache.spark.sql.classic.Dataset<Row>) query)
-                .queryExecution()
-                .executedPlan();
+        SparkPlan plan = execution(query).executedPlan();
         List<Long> dataSizes = new ArrayList<>();
         collectDataSizes(plan, dataSizes);
         assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES))
@@ -73,6 +72,15 @@ class AdaptiveSqlTest {
                 .isPositive();
         assertThat(counted.of(ShuffleCounter.READ_RETRIES)).isZero();
         return new Executed(rows, plan.toString(), dataSizes);
+    }
+
+    /** Calls {@code queryExecution}, which Spark 4 has moved from Dataset to a subclass. */
+    private static QueryExecution execution(Dataset<Row> query) {
+        try {
+            return (QueryExecution) query.getClass().getMethod("queryExecution").invoke(query);
+        } catch (ReflectiveOperationException e) {
+            throw new LinkageError("no queryExecution", e);
+        }
     }
 
     private static void collectDataSizes(SparkPlan plan, List<Long> sizes) {

@@ -2,18 +2,16 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
+import io.verbena.it.process.SharedMemory;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.rdma.ExecutorProbe;
@@ -29,13 +27,13 @@ final class Cluster implements AutoCloseable {
     static final String SORT = "sort";
 
     /** Where this application's shared memory files lie, apart from those of other tests. */
-    private final Path sharedMemory;
+    private final SharedMemory sharedMemory;
 
     private final SparkSession session;
     private final int executors;
     private final boolean ours;
 
-    private Cluster(SparkSession session, int executors, boolean ours, Path sharedMemory) {
+    private Cluster(SparkSession session, int executors, boolean ours, SharedMemory sharedMemory) {
         this.session = session;
         this.executors = executors;
         this.ours = ours;
@@ -77,10 +75,10 @@ final class Cluster implements AutoCloseable {
      * @param executors how many the master gives, of one core each
      */
     static Cluster start(String master, int executors, String manager, Map<String, String> settings) {
-        Path sharedMemory = null;
+        SharedMemory sharedMemory = null;
         boolean started = false;
         try {
-            sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-it-");
+            sharedMemory = SharedMemory.create();
             SparkConf conf = new SparkConf(false)
                     .setMaster(master)
                     .setAppName("verbena-it")
@@ -101,7 +99,9 @@ final class Cluster implements AutoCloseable {
                     .set(
                             "spark.sql.warehouse.dir",
                             Path.of("target", "warehouse").toAbsolutePath().toString())
-                    .set("spark.shuffle.rdma.memory.shmDirectory", sharedMemory.toString())
+                    .set(
+                            "spark.shuffle.rdma.memory.shmDirectory",
+                            sharedMemory.directory().toString())
                     .set("spark.shuffle.rdma.memory.size", "256m")
                     .set("spark.shuffle.rdma.memory.segmentSize", "16m")
                     .set("spark.shuffle.rdma.memory.prewarm", "0")
@@ -122,7 +122,7 @@ final class Cluster implements AutoCloseable {
             throw new UncheckedIOException(e);
         } finally {
             if (!started && sharedMemory != null) {
-                remove(sharedMemory);
+                sharedMemory.remove();
             }
         }
     }
@@ -135,7 +135,7 @@ final class Cluster implements AutoCloseable {
         return JavaSparkContext.fromSparkContext(session.sparkContext());
     }
 
-    Path sharedMemory() {
+    SharedMemory sharedMemory() {
         return sharedMemory;
     }
 
@@ -151,39 +151,17 @@ final class Cluster implements AutoCloseable {
 
     /** Waits until all executors are there, also those that replace lost ones; in local mode there are none. */
     void awaitExecutors() {
-        assertThat(executors == 1 || within(90, () -> executorIds().size() == executors))
+        assertThat(executors == 1 || Await.within(90, () -> executorIds().size() == executors))
                 .as("executors: %s", executorIds())
                 .isTrue();
     }
 
     /** Shared memory files of one executor. */
     List<Path> filesOf(String executorId) {
-        return files(sharedMemory).stream()
+        return sharedMemory.files().stream()
                 .filter(file -> file.getParent().getFileName().toString().matches(".*\\." + executorId + "\\.[^.]*"))
                 .sorted()
                 .toList();
-    }
-
-    /** Waits for a condition, at most that long. */
-    static boolean within(long seconds, java.util.function.BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
-        while (System.nanoTime() < deadline) {
-            if (condition.getAsBoolean()) {
-                return true;
-            }
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
-        }
-        return condition.getAsBoolean();
-    }
-
-    static List<Path> files(Path directory) {
-        try (Stream<Path> tree = Files.walk(directory)) {
-            return tree.filter(Files::isRegularFile)
-                    .filter(file -> !file.getFileName().toString().equals("sweep.lock"))
-                    .toList();
-        } catch (IOException | UncheckedIOException e) {
-            return List.of();
-        }
     }
 
     /** Asserts that no fetch was given up so far. Failed tasks count on their executor only, not in the driver's totals. */
@@ -223,19 +201,6 @@ final class Cluster implements AutoCloseable {
         } finally {
             session.stop();
         }
-        assertThat(within(20, () -> files(sharedMemory).isEmpty()))
-                .as("files left: %s", files(sharedMemory))
-                .isTrue();
-        remove(sharedMemory);
-    }
-
-    static void remove(Path directory) {
-        try (Stream<Path> tree = Files.walk(directory)) {
-            for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(path);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        sharedMemory.close();
     }
 }

@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,7 +106,7 @@ class ConcurrencyTest {
                 .as("%s", counted)
                 .isPositive();
         // All were removed: once the readers' leases have lapsed the memory is free, without help from the test.
-        assertThat(Cluster.within(
+        assertThat(Await.within(
                         30,
                         () -> cluster.states().stream()
                                 .allMatch(state -> state.leasedBytes() == 0 && state.peerLeases() == 0)))

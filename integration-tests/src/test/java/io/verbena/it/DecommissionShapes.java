@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -122,10 +123,10 @@ abstract class DecommissionShapes {
     }
 
     private void awaitGone(String executorId) {
-        assertThat(Cluster.within(90, () -> log.removedExecutors().contains(executorId)))
+        assertThat(Await.within(90, () -> log.removedExecutors().contains(executorId)))
                 .as("executor %s has left", executorId)
                 .isTrue();
-        assertThat(Cluster.within(20, () -> cluster.filesOf(executorId).isEmpty()))
+        assertThat(Await.within(20, () -> cluster.filesOf(executorId).isEmpty()))
                 .as("shared memory of executor %s: %s", executorId, cluster.filesOf(executorId))
                 .isTrue();
     }
@@ -238,11 +239,11 @@ abstract class DecommissionShapes {
         signal.await("writing", 1);
         String text = signal.texts("writing").get(0);
         String victim = text.substring(0, text.indexOf(':'));
-        assertThat(Cluster.within(60, () -> log.mapTasks().size() == MAPS - 1))
+        assertThat(Await.within(60, () -> log.mapTasks().size() == MAPS - 1))
                 .as("the other map tasks have ended")
                 .isTrue();
         decommission(victim);
-        assertThat(Cluster.within(60, () -> !outputs(shuffled).containsKey(victim)))
+        assertThat(Await.within(60, () -> !outputs(shuffled).containsKey(victim)))
                 .as("what the executor had before has left it: %s", outputs(shuffled))
                 .isTrue();
         signal.raise("go", "");

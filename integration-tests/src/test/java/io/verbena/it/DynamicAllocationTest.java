@@ -2,6 +2,8 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
+import io.verbena.it.process.Ports;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -88,7 +90,7 @@ class DynamicAllocationTest {
     }
 
     private static void awaitRemoved(TaskLog log, Set<String> executors) {
-        assertThat(Cluster.within(60, () -> log.removedExecutors().containsAll(executors)))
+        assertThat(Await.within(60, () -> log.removedExecutors().containsAll(executors)))
                 .as("removed executors: %s, expected: %s", log.removedExecutors(), executors)
                 .isTrue();
     }
@@ -99,7 +101,7 @@ class DynamicAllocationTest {
             TaskLog log = TaskLog.of(cluster);
             Set<String> holders = assertHoldersAreKept(cluster, log);
             // Once nobody can ask for the shuffle, Spark drops it, and its executors with it.
-            assertThat(Cluster.within(60, () -> {
+            assertThat(Await.within(60, () -> {
                         System.gc();
                         return log.removedExecutors().containsAll(holders);
                     }))
@@ -143,9 +145,9 @@ class DynamicAllocationTest {
     }
 
     private static void assertNoFiles(Cluster cluster) {
-        assertThat(Cluster.within(
-                        20, () -> Cluster.files(cluster.sharedMemory()).isEmpty()))
-                .as("files: %s", Cluster.files(cluster.sharedMemory()))
+        assertThat(Await.within(
+                        20, () -> cluster.sharedMemory().files().isEmpty()))
+                .as("files: %s", cluster.sharedMemory().files())
                 .isTrue();
     }
 
@@ -206,7 +208,7 @@ class DynamicAllocationTest {
             for (ShuffleCounter counter : ShuffleCounter.values()) {
                 assertThat(counted.of(counter)).as(counter.label()).isZero();
             }
-            assertThat(Cluster.files(cluster.sharedMemory())).isEmpty();
+            assertThat(cluster.sharedMemory().files()).isEmpty();
         } finally {
             service.stop();
         }

@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,7 +46,7 @@ class EvictionTest {
                     assertThat(shuffle.collectPartitions(new int[] {4})[0]).isEmpty();
                 }
             }
-            assertThat(Cluster.within(30, () -> evicted(cluster) >= 2 * MEMORY / 4))
+            assertThat(Await.within(30, () -> evicted(cluster) >= 2 * MEMORY / 4))
                     .as("evicted bytes: %s", evicted(cluster))
                     .isTrue();
             Counted counted = Counted.fromNow();

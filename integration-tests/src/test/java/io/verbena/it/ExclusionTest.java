@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -50,7 +51,7 @@ class ExclusionTest {
                     .isNotEmpty()
                     .noneMatch(end -> end.taskInfo().executorId().equals(executor));
             assertThat(log.excludedExecutors()).containsExactly(executor);
-            assertThat(Cluster.within(60, () -> log.removedExecutors().contains(executor)))
+            assertThat(Await.within(60, () -> log.removedExecutors().contains(executor)))
                     .as("the excluded executor was killed")
                     .isTrue();
             // Another one takes its place, and both know the shuffle's new map outputs.

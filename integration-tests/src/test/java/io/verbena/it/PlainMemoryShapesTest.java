@@ -25,7 +25,7 @@ class PlainMemoryShapesTest extends RddShapes {
     @Test
     void shouldLeaveNoFileInSharedMemory() {
         shouldGroupByKey();
-        assertThat(Cluster.files(cluster.sharedMemory())).isEmpty();
+        assertThat(cluster.sharedMemory().files()).isEmpty();
         assertThat(cluster.states().stream()
                         .mapToLong(state -> state.counter(ShuffleCounter.PEERS_NOT_MAPPED))
                         .sum())

@@ -67,7 +67,7 @@ class ProtectionTest {
     }
 
     private static boolean sharedMemoryContains(Cluster cluster, String text) {
-        List<Path> files = Cluster.files(cluster.sharedMemory());
+        List<Path> files = cluster.sharedMemory().files();
         assertThat(files).as("files in shared memory").isNotEmpty();
         return files.stream().anyMatch(file -> contains(file, text));
     }

@@ -1,5 +1,6 @@
 package io.verbena.it;
 
+import io.verbena.it.process.Await;
 import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
@@ -60,7 +61,7 @@ final class Signal implements Serializable {
 
     /** Waits until there are that many messages; a task that is killed stops waiting. */
     void await(String name, int count) {
-        boolean there = Cluster.within(
+        boolean there = Await.within(
                 DEADLINE_SECONDS,
                 () -> texts(name).size() >= count
                         || (TaskContext.get() != null && TaskContext.get().isInterrupted()));

@@ -6,6 +6,7 @@ import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.sum;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -73,7 +74,7 @@ class StreamingTest {
     /** What a query has left in memory goes when the driver's garbage collector finds that nobody needs it. */
     @AfterEach
     void assertMemoryIsGivenBack() {
-        assertThat(Cluster.within(60, () -> {
+        assertThat(Await.within(60, () -> {
                     System.gc();
                     return cluster.states().stream().allMatch(state -> state.leasedBytes() == 0);
                 }))

@@ -7,8 +7,9 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import io.verbena.guest.Guest;
 import io.verbena.guest.GuestResult;
 import io.verbena.guest.JavaCommand;
+import io.verbena.guest.SuiteReport;
+import io.verbena.guest.SuiteReport.Result;
 import io.verbena.it.TpcdsData;
-import io.verbena.it.guest.SuiteReport.Result;
 import java.io.File;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,6 +38,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
  * with the packages to install. The reports and all output are kept in target/guest/suites.
  */
 @Tag("slow")
+@Tag("emulated")
 class GuestSuiteTest {
     /** Emulation on a busy machine takes twice as long as on an idle one. */
     private static final Duration LIMIT = Duration.ofMinutes(25);

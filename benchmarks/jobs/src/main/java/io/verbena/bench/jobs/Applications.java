@@ -68,9 +68,9 @@ final class Applications implements JobsBench.Runner, Closeable {
         return JobDriver.start(name(workload, mode), settings, logs, timeoutMs);
     }
 
+    /** A workload that needs an application of its own for Verbena gets one for each mode: all are cold at its start. */
     private static String name(Workload workload, Mode mode) {
-        boolean own = workload.isFresh()
-                || (mode.isVerbena() && !workload.verbenaSettings().isEmpty());
+        boolean own = workload.isFresh() || !workload.verbenaSettings().isEmpty();
         return own ? mode.label() + "-" + workload.label() : mode.label();
     }
 

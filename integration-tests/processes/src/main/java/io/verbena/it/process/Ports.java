@@ -1,14 +1,14 @@
-package io.verbena.it;
+package io.verbena.it.process;
 
 import java.io.IOException;
 import java.net.ServerSocket;
 
 /** Ports for servers that cannot choose one themselves. */
-final class Ports {
+public final class Ports {
     private Ports() {}
 
     /** A port that was free a moment ago. */
-    static int free() throws IOException {
+    public static int free() throws IOException {
         try (ServerSocket socket = new ServerSocket(0)) {
             return socket.getLocalPort();
         }

@@ -1,4 +1,4 @@
-package io.verbena.it.guest;
+package io.verbena.guest;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,23 +15,23 @@ import org.w3c.dom.NodeList;
 import org.xml.sax.SAXException;
 
 /**
- * Reads the XML reports that JUnit's console launcher writes.
+ * Reads the XML reports that JUnit's console launcher and ScalaTest's runner write, of tests that ran in another JVM.
  *
  * @param results in the order of the report, by class
  */
-record SuiteReport(Map<String, List<Result>> results) {
+public record SuiteReport(Map<String, List<Result>> results) {
     /** How a test ended. */
-    enum Outcome {
+    public enum Outcome {
         PASSED,
         FAILED,
         SKIPPED
     }
 
     /** One test; the message is the failure's text with its stack, or the reason for the skip. */
-    record Result(String className, String name, Outcome outcome, String message) {}
+    public record Result(String className, String name, Outcome outcome, String message) {}
 
     /** Reads all reports of a directory. */
-    static SuiteReport read(Path directory) throws IOException {
+    public static SuiteReport read(Path directory) throws IOException {
         Map<String, List<Result>> results = new TreeMap<>();
         List<Path> files;
         try (Stream<Path> list = Files.list(directory)) {
@@ -47,7 +47,7 @@ record SuiteReport(Map<String, List<Result>> results) {
                         .parse(file.toFile())
                         .getElementsByTagName("testcase");
             } catch (SAXException | ParserConfigurationException e) {
-                throw new IOException("unreadable report: file=" + file + "; did the JVM in the guest crash?", e);
+                throw new IOException("unreadable report: file=" + file + "; did the JVM crash?", e);
             }
             for (int i = 0; i < cases.getLength(); i++) {
                 Result result = result((Element) cases.item(i));

@@ -1,10 +1,10 @@
-package io.verbena.it.guest;
+package io.verbena.guest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.verbena.it.guest.SuiteReport.Outcome;
-import io.verbena.it.guest.SuiteReport.Result;
+import io.verbena.guest.SuiteReport.Outcome;
+import io.verbena.guest.SuiteReport.Result;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
