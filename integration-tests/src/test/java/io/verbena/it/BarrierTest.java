@@ -92,7 +92,8 @@ class BarrierTest {
                 .partitionBy(new HashPartitioner(TASKS));
         return shuffled.rdd()
                 .barrier()
-                .mapPartitions(new Meeting(together), false, ClassTag$.MODULE$.<Tuple2<Integer, String>>apply(Tuple2.class))
+                .mapPartitions(
+                        new Meeting(together), false, ClassTag$.MODULE$.<Tuple2<Integer, String>>apply(Tuple2.class))
                 .toJavaRDD();
     }
 

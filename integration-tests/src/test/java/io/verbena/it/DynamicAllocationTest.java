@@ -145,8 +145,7 @@ class DynamicAllocationTest {
     }
 
     private static void assertNoFiles(Cluster cluster) {
-        assertThat(Await.within(
-                        20, () -> cluster.sharedMemory().files().isEmpty()))
+        assertThat(Await.within(20, () -> cluster.sharedMemory().files().isEmpty()))
                 .as("files: %s", cluster.sharedMemory().files())
                 .isTrue();
     }
