@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -20,8 +21,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import scala.Tuple2;
-import scala.collection.Iterator;
-import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction1;
 
@@ -55,34 +54,36 @@ class BarrierTest {
         log.forgetTasks();
     }
 
-    /** Reads all of its partition, tells the other tasks the sum, and passes each record on with what all have told. */
-    private static final class Meeting
-            extends AbstractFunction1<Iterator<Tuple2<Integer, Integer>>, Iterator<Tuple2<Integer, String>>>
+    /** Makes the stage a barrier stage. */
+    private static final class Same<T> extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<T>>
             implements Serializable {
         private static final long serialVersionUID = 1L;
-        private final boolean together;
-
-        /** @param together whether no task may end before all have met once more, so that none is done when one fails */
-        Meeting(boolean together) {
-            this.together = together;
-        }
 
         @Override
-        public Iterator<Tuple2<Integer, String>> apply(Iterator<Tuple2<Integer, Integer>> pairs) {
-            List<Integer> values = new ArrayList<>();
-            CollectionConverters.asJava(pairs).forEachRemaining(pair -> values.add(pair._2()));
-            BarrierTaskContext task = BarrierTaskContext.get();
-            String sum = Integer.toString(values.stream().mapToInt(i -> i).sum());
-            String told = String.join("+", task.allGather(sum));
-            if (task.stageAttemptNumber() == 0 && task.partitionId() == 1) {
-                throw new IllegalStateException("thrown by the test in the first attempt");
-            }
-            if (together) {
-                task.barrier();
-            }
-            return CollectionConverters.asScala(
-                    values.stream().map(i -> new Tuple2<>(i, told)).iterator());
+        public scala.collection.Iterator<T> apply(scala.collection.Iterator<T> records) {
+            return records;
         }
+    }
+
+    /**
+     * Reads all of its partition, tells the other tasks the sum, and passes each record on with what all have told. One task of the
+     * first attempt fails then.
+     *
+     * @param together whether no task may end before all have met once more, so that none is done when one fails
+     */
+    private static Iterator<Tuple2<Integer, String>> meet(Iterator<Tuple2<Integer, Integer>> pairs, boolean together) {
+        List<Integer> values = new ArrayList<>();
+        pairs.forEachRemaining(pair -> values.add(pair._2()));
+        BarrierTaskContext task = BarrierTaskContext.get();
+        String sum = Integer.toString(values.stream().mapToInt(i -> i).sum());
+        String told = String.join("+", task.allGather(sum));
+        if (task.stageAttemptNumber() == 0 && task.partitionId() == 1) {
+            throw new IllegalStateException("thrown by the test in the first attempt");
+        }
+        if (together) {
+            task.barrier();
+        }
+        return values.stream().map(i -> new Tuple2<>(i, told)).iterator();
     }
 
     private JavaRDD<Tuple2<Integer, String>> meeting(boolean together) {
@@ -92,9 +93,9 @@ class BarrierTest {
                 .partitionBy(new HashPartitioner(TASKS));
         return shuffled.rdd()
                 .barrier()
-                .mapPartitions(
-                        new Meeting(together), false, ClassTag$.MODULE$.<Tuple2<Integer, String>>apply(Tuple2.class))
-                .toJavaRDD();
+                .mapPartitions(new Same<>(), false, ClassTag$.MODULE$.<Tuple2<Integer, Integer>>apply(Tuple2.class))
+                .toJavaRDD()
+                .mapPartitions(pairs -> meet(pairs, together));
     }
 
     private static void assertMet(List<Tuple2<Integer, String>> records) {

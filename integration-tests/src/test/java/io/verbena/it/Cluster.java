@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +17,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.rdma.ExecutorProbe;
 import org.apache.spark.sql.SparkSession;
-import scala.jdk.javaapi.CollectionConverters;
+import scala.collection.Iterator;
 
 /**
  * A Spark application for a test, in this JVM or with executors of its own. {@link #close} removes all shuffles and asserts that
@@ -146,7 +147,12 @@ final class Cluster implements AutoCloseable {
 
     /** The executors that are registered now. */
     List<String> executorIds() {
-        return CollectionConverters.asJava(session.sparkContext().getExecutorIds());
+        List<String> ids = new ArrayList<>();
+        Iterator<String> registered = session.sparkContext().getExecutorIds().iterator();
+        while (registered.hasNext()) {
+            ids.add(registered.next());
+        }
+        return ids;
     }
 
     /** Waits until all executors are there, also those that replace lost ones; in local mode there are none. */
