@@ -159,7 +159,14 @@ abstract class DecommissionShapes {
     @Test
     void shouldReadMigratedMapOutputsWithoutRunningAMapTaskAgain() {
         JavaPairRDD<Integer, String> shuffled = pairs().partitionBy(new HashPartitioner(5));
+        Counted first = Counted.fromNow();
         assertThat(numbers(shuffled)).isEqualTo(EXPECTED);
+        assertThat(first.of(ShuffleCounter.WRITTEN_IN_MEMORY_BYTES))
+                .as("%s", first)
+                .isPositive();
+        assertThat(first.of(mapped() ? ShuffleCounter.READ_MAPPED_BYTES : ShuffleCounter.READ_NETTY_BYTES))
+                .as("%s", first)
+                .isPositive();
         assertThat(log.mapTasks()).hasSize(MAPS);
         assertThat(outputs(shuffled)).as("outputs by executor").hasSize(EXECUTORS);
         List<String> survivors = new ArrayList<>(cluster.executorIds());
@@ -213,6 +220,7 @@ abstract class DecommissionShapes {
         assertThat(idle).as("executors without a reduce task").hasSize(1);
         String victim = idle.get(0);
         assertThat(outputs(shuffled)).as("outputs by executor").containsKey(victim);
+        assertThat(cluster.filesOf(victim)).as("shared memory of %s", victim).isNotEmpty();
 
         log.forgetTasks();
         decommission(victim);
@@ -242,6 +250,7 @@ abstract class DecommissionShapes {
         assertThat(Await.within(60, () -> log.mapTasks().size() == MAPS - 1))
                 .as("the other map tasks have ended")
                 .isTrue();
+        assertThat(cluster.filesOf(victim)).as("shared memory of %s", victim).isNotEmpty();
         decommission(victim);
         assertThat(Await.within(60, () -> !outputs(shuffled).containsKey(victim)))
                 .as("what the executor had before has left it: %s", outputs(shuffled))

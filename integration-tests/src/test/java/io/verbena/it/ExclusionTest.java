@@ -3,6 +3,7 @@ package io.verbena.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.verbena.it.process.Await;
+import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -38,7 +39,11 @@ class ExclusionTest {
                     .parallelize(EXPECTED, 4)
                     .mapToPair(i -> new Tuple2<>(i, i))
                     .partitionBy(new HashPartitioner(5));
+            Counted counted = Counted.fromNow();
             assertThat(shuffled.values().collect()).containsExactlyInAnyOrderElementsOf(EXPECTED);
+            assertThat(counted.of(ShuffleCounter.READ_MAPPED_BYTES))
+                    .as("%s", counted)
+                    .isPositive();
             String executor = log.mapTasks().get(0).taskInfo().executorId();
             int shuffleId =
                     ((ShuffleDependency<?, ?, ?>) shuffled.rdd().dependencies().apply(0)).shuffleId();

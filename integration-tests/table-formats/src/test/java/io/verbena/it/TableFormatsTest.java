@@ -6,9 +6,12 @@ import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
@@ -19,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * What table formats do with Spark besides queries: merges, which join, count matches and write by the table's distribution, and
- * rewrites, which sort and repartition. The tables and what the formats say of their commands are known, or the same as with Spark's
+ * rewrites, which sort and repartition, and reads of an old version. The tables and what the formats say of their commands are known, or the same as with Spark's
  * shuffle.
  */
 @Timeout(value = 240, unit = TimeUnit.SECONDS)
@@ -49,6 +52,11 @@ class TableFormatsTest {
             @Override
             String table() {
                 return "delta_table";
+            }
+
+            @Override
+            String firstVersion(SparkSession sql) {
+                return "1";
             }
 
             @Override
@@ -89,6 +97,13 @@ class TableFormatsTest {
             }
 
             @Override
+            String firstVersion(SparkSession sql) {
+                return strings(sql, "SELECT string(snapshot_id) FROM " + table() + ".snapshots")
+                        .get(0)
+                        .replaceAll("[^0-9]", "");
+            }
+
+            @Override
             String rewrite() {
                 return "CALL ice.system.rewrite_data_files(table => 'db.iceberg_table', strategy => 'sort',"
                         + " sort_order => 'zorder(v, k)', options => map('rewrite-all', 'true'))";
@@ -107,6 +122,9 @@ class TableFormatsTest {
 
         abstract String table();
 
+        /** After the first insertion. */
+        abstract String firstVersion(SparkSession sql);
+
         abstract String rewrite();
 
         abstract String history();
@@ -117,6 +135,7 @@ class TableFormatsTest {
         String table = format.table();
         sql.sql(format.create(location));
         sql.sql("INSERT INTO " + table + " SELECT id, concat('k', id % 17), id FROM range(0, " + ROWS + ", 1, 3)");
+        String inserted = format.firstVersion(sql);
         List<Long> shuffled = new ArrayList<>();
         for (String command : List.of(
                 "MERGE INTO " + table + " t USING (SELECT id * 2 AS id, 'new' AS k, id AS v FROM range(0, " + ROWS
@@ -134,6 +153,10 @@ class TableFormatsTest {
         }
         sql.sql("DELETE FROM " + table + " WHERE id % 3 = 1");
         List<String> said = new ArrayList<>(strings(sql, format.history()));
+        List<String> past = strings(
+                sql,
+                "SELECT k, count(*), sum(v) FROM " + table + " VERSION AS OF " + inserted + " GROUP BY k ORDER BY k");
+        assertThat(past).as("as first inserted").isEqualTo(insertedByKey());
         said.addAll(strings(sql, "SELECT id, k, v FROM " + table + " ORDER BY id"));
         sql.sql("DROP TABLE " + table);
         return said;
@@ -141,6 +164,17 @@ class TableFormatsTest {
 
     private static List<String> strings(SparkSession sql, String query) {
         return sql.sql(query).collectAsList().stream().map(Row::toString).toList();
+    }
+
+    private static List<String> insertedByKey() {
+        Map<String, LongSummaryStatistics> byKey = LongStream.range(0, ROWS)
+                .boxed()
+                .collect(Collectors.groupingBy(
+                        id -> "k" + id % 17, TreeMap::new, Collectors.summarizingLong(id -> id)));
+        return byKey.entrySet().stream()
+                .map(key -> "[" + key.getKey() + "," + key.getValue().getCount() + ","
+                        + key.getValue().getSum() + "]")
+                .toList();
     }
 
     private static List<String> rows() {
