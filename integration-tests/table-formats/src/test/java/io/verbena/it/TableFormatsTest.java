@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
@@ -65,10 +66,14 @@ class TableFormatsTest {
             }
 
             @Override
-            String history() {
-                return "SELECT operation, operationMetrics.numTargetRowsInserted, operationMetrics.numTargetRowsUpdated,"
-                        + " operationMetrics.numTargetRowsDeleted FROM (DESCRIBE HISTORY " + table()
-                        + ") ORDER BY version";
+            Dataset<Row> history(SparkSession sql) {
+                return sql.sql("DESCRIBE HISTORY " + table())
+                        .orderBy("version")
+                        .select(
+                                "operation",
+                                "operationMetrics.numTargetRowsInserted",
+                                "operationMetrics.numTargetRowsUpdated",
+                                "operationMetrics.numTargetRowsDeleted");
             }
         },
         ICEBERG {
@@ -98,9 +103,10 @@ class TableFormatsTest {
 
             @Override
             String firstVersion(SparkSession sql) {
-                return strings(sql, "SELECT string(snapshot_id) FROM " + table() + ".snapshots")
-                        .get(0)
-                        .replaceAll("[^0-9]", "");
+                return Long.toString(sql.table(table() + ".snapshots")
+                        .select("snapshot_id")
+                        .head()
+                        .getLong(0));
             }
 
             @Override
@@ -110,9 +116,9 @@ class TableFormatsTest {
             }
 
             @Override
-            String history() {
-                return "SELECT operation, summary['added-records'], summary['deleted-records'], summary['total-records']"
-                        + " FROM " + table() + ".snapshots ORDER BY committed_at";
+            Dataset<Row> history(SparkSession sql) {
+                return sql.sql("SELECT operation, summary['added-records'], summary['deleted-records'],"
+                        + " summary['total-records'] FROM " + table() + ".snapshots ORDER BY committed_at");
             }
         };
 
@@ -127,7 +133,8 @@ class TableFormatsTest {
 
         abstract String rewrite();
 
-        abstract String history();
+        /** What the format says of its commands. */
+        abstract Dataset<Row> history(SparkSession sql);
     }
 
     /** Runs the commands; returns what the format says of them and the rows that are left. */
@@ -152,18 +159,17 @@ class TableFormatsTest {
                     .allMatch(bytes -> bytes > 0);
         }
         sql.sql("DELETE FROM " + table + " WHERE id % 3 = 1");
-        List<String> said = new ArrayList<>(strings(sql, format.history()));
-        List<String> past = strings(
-                sql,
-                "SELECT k, count(*), sum(v) FROM " + table + " VERSION AS OF " + inserted + " GROUP BY k ORDER BY k");
+        List<String> said = new ArrayList<>(strings(format.history(sql)));
+        List<String> past = strings(sql.sql(
+                "SELECT k, count(*), sum(v) FROM " + table + " VERSION AS OF " + inserted + " GROUP BY k ORDER BY k"));
         assertThat(past).as("as first inserted").isEqualTo(insertedByKey());
-        said.addAll(strings(sql, "SELECT id, k, v FROM " + table + " ORDER BY id"));
+        said.addAll(strings(sql.table(table).orderBy("id")));
         sql.sql("DROP TABLE " + table);
         return said;
     }
 
-    private static List<String> strings(SparkSession sql, String query) {
-        return sql.sql(query).collectAsList().stream().map(Row::toString).toList();
+    private static List<String> strings(Dataset<Row> rows) {
+        return rows.collectAsList().stream().map(Row::toString).toList();
     }
 
     private static List<String> insertedByKey() {
