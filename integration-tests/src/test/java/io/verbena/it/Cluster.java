@@ -2,12 +2,14 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import io.verbena.it.process.SharedMemory;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +17,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.shuffle.rdma.ExecutorProbe;
 import org.apache.spark.sql.SparkSession;
+import scala.collection.Iterator;
 
 /**
  * A Spark application for a test, in this JVM or with executors of its own. {@link #close} removes all shuffles and asserts that
@@ -54,12 +57,17 @@ final class Cluster implements AutoCloseable {
 
     /** Starts an application with two executors of one core. */
     static Cluster twoExecutors(String manager, Map<String, String> settings) {
+        return executors(2, manager, settings);
+    }
+
+    /** Starts an application with room for that many executors of one core. */
+    static Cluster executors(int count, String manager, Map<String, String> settings) {
         try {
             Files.createDirectories(Path.of(System.getenv("SPARK_HOME"), "jars"));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        return start("local-cluster[2,1,1024]", 2, manager, settings);
+        return start("local-cluster[" + count + ",1,1024]", count, manager, settings);
     }
 
     /**
@@ -133,7 +141,25 @@ final class Cluster implements AutoCloseable {
     }
 
     List<ExecutorProbe.State> states() {
+        awaitExecutors();
         return ExecutorProbe.states(context(), executors);
+    }
+
+    /** The executors that are registered now. */
+    List<String> executorIds() {
+        List<String> ids = new ArrayList<>();
+        Iterator<String> registered = session.sparkContext().getExecutorIds().iterator();
+        while (registered.hasNext()) {
+            ids.add(registered.next());
+        }
+        return ids;
+    }
+
+    /** Waits until all executors are there, also those that replace lost ones; in local mode there are none. */
+    void awaitExecutors() {
+        assertThat(executors == 1 || Await.within(90, () -> executorIds().size() == executors))
+                .as("executors: %s", executorIds())
+                .isTrue();
     }
 
     /** Asserts that no fetch was given up so far. Failed tasks count on their executor only, not in the driver's totals. */
@@ -147,6 +173,7 @@ final class Cluster implements AutoCloseable {
 
     /** Removes every shuffle and asserts that executors then hold no memory and no lease. */
     void assertNothingHeld() {
+        awaitExecutors();
         List<ExecutorProbe.State> states = ExecutorProbe.statesAfterRemovingAll(context(), executors);
         assertThat(states).hasSize(executors).allSatisfy(state -> {
             assertThat(state.leases()).as("leases of %s", state).isZero();
@@ -158,10 +185,15 @@ final class Cluster implements AutoCloseable {
         });
     }
 
+    /** With dynamic allocation there are no barrier tasks, and nobody says how many executors there are. */
+    private boolean comeAndGo() {
+        return session.sparkContext().conf().getBoolean("spark.dynamicAllocation.enabled", false);
+    }
+
     @Override
     public void close() {
         try {
-            if (ours && !session.sparkContext().isStopped()) {
+            if (ours && !session.sparkContext().isStopped() && !comeAndGo()) {
                 assertNothingHeld();
             }
         } finally {

@@ -215,6 +215,22 @@ abstract class RddShapes {
     }
 
     @Test
+    void shouldShuffleThePairsOfPython() {
+        Map<String, List<Integer>> groups = new TreeMap<>();
+        List<List<Tuple2<String, Integer>>> partitions =
+                PythonPairs.partitionBy(pairs(), 6).glom().collect();
+        for (List<Tuple2<String, Integer>> partition : partitions) {
+            Map<String, List<Integer>> here = new TreeMap<>();
+            partition.forEach(pair ->
+                    here.computeIfAbsent(pair._1(), k -> new ArrayList<>()).add(pair._2()));
+            // A key that two partitions had would be missing values here.
+            here.forEach((key, values) -> groups.put(key, sorted(values)));
+        }
+        assertThat(groups).isEqualTo(grouped());
+        assertWay();
+    }
+
+    @Test
     void shouldFindDistinctValues() {
         List<String> distinct = pairs().keys().distinct(4).collect();
         assertThat(distinct).hasSize(KEYS);

@@ -9,7 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.rdma.RdmaShuffleManager;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,17 +52,27 @@ class SettingsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "spark.shuffle.rdma.enabled, false",
-        "spark.shuffle.useOldFetchProtocol, true",
-        "spark.shuffle.sort.io.plugin.class, io.verbena.it.SettingsTest$OtherDataIo",
+        "spark.shuffle.rdma.enabled, false, DISABLED",
+        "spark.shuffle.service.enabled, true, EXTERNAL_SHUFFLE_SERVICE",
+        "spark.shuffle.push.enabled, true, PUSH_BASED_SHUFFLE",
+        "spark.shuffle.useOldFetchProtocol, true, OLD_FETCH_PROTOCOL",
+        "spark.storage.decommission.fallbackStorage.path, file:/nowhere/, FALLBACK_STORAGE",
+        "spark.shuffle.sort.io.plugin.class, io.verbena.it.SettingsTest$OtherDataIo, CUSTOM_DATA_IO",
     })
-    void shouldLeaveShufflesToSpark(String key, String value) {
+    void shouldLeaveShufflesToSparkAndSayWhy(String key, String value, String reason) {
         Counted counted = Counted.fromNow();
-        try (Cluster cluster = Cluster.local(Cluster.OURS, Cluster.settings(key, value))) {
+        try (CapturedLog log = new CapturedLog(RdmaShuffleManager.class);
+                Cluster cluster = Cluster.local(Cluster.OURS, Cluster.settings(key, value))) {
+            assertSums(cluster);
             assertSums(cluster);
             for (ShuffleCounter counter : ShuffleCounter.values()) {
                 assertThat(counted.of(counter)).as(counter.label()).isZero();
             }
+            assertThat(log.lines())
+                    .as("said once")
+                    .singleElement(InstanceOfAssertFactories.STRING)
+                    .startsWith("WARN")
+                    .contains("reason=" + reason + ":", key);
         }
     }
 

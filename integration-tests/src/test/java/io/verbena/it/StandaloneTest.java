@@ -3,12 +3,12 @@ package io.verbena.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.verbena.it.process.AppJar;
+import io.verbena.it.process.Ports;
 import io.verbena.it.process.SharedMemory;
 import io.verbena.it.process.SparkInstallation;
 import io.verbena.it.process.Submission;
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +49,7 @@ class StandaloneTest {
                 System.getenv("SPARK_SCALA_VERSION"),
                 Path.of(System.getProperty("java.home")),
                 List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
-        int port = freePort();
+        int port = Ports.free();
         master = "spark://127.0.0.1:" + port;
         spark.start(
                         "master",
@@ -94,12 +94,6 @@ class StandaloneTest {
             if (sharedMemory != null) {
                 sharedMemory.close();
             }
-        }
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.util.CollectionAccumulator;
 
 /** Looks into executors from a test: runs as a task on every one of them, in the bridge's package. */
 public final class ExecutorProbe {
@@ -20,7 +21,7 @@ public final class ExecutorProbe {
 
     private ExecutorProbe() {}
 
-    /** What an executor holds and has counted. Not a record: Kryo cannot write one. */
+    /** What an executor holds and has counted. */
     public static final class State implements Serializable {
         private static final long serialVersionUID = 1L;
         private final String executorId;
@@ -148,31 +149,37 @@ public final class ExecutorProbe {
 
     private static List<State> onEachExecutor(JavaSparkContext context, int executors, Removal removal) {
         List<Integer> ids = IntStream.range(0, executors).boxed().toList();
+        // States do not travel as results, which the application's serializer writes: Kryo may refuse our class.
+        CollectionAccumulator<State> states = context.sc().collectionAccumulator();
         // Barrier tasks run at the same time, so with one core per executor each executor gets one.
-        return context.parallelize(ids, executors)
+        context.parallelize(ids, executors)
                 .rdd()
                 .toJavaRDD()
                 .rdd()
                 .barrier()
-                .mapPartitions(new ProbeTask(removal), true, scala.reflect.ClassTag$.MODULE$.apply(State.class))
-                .toJavaRDD()
-                .collect();
+                .mapPartitions(
+                        new ProbeTask(removal, states), true, scala.reflect.ClassTag$.MODULE$.apply(Integer.class))
+                .count();
+        return states.value();
     }
 
     private static final class ProbeTask
             extends scala.runtime.AbstractFunction1<
-                    scala.collection.Iterator<Integer>, scala.collection.Iterator<State>>
+                    scala.collection.Iterator<Integer>, scala.collection.Iterator<Integer>>
             implements Serializable {
         private static final long serialVersionUID = 1L;
         private final Removal removal;
+        private final CollectionAccumulator<State> states;
 
-        ProbeTask(Removal removal) {
+        ProbeTask(Removal removal, CollectionAccumulator<State> states) {
             this.removal = removal;
+            this.states = states;
         }
 
         @Override
-        public scala.collection.Iterator<State> apply(scala.collection.Iterator<Integer> ignored) {
-            return scala.collection.Iterator$.MODULE$.single(here(removal));
+        public scala.collection.Iterator<Integer> apply(scala.collection.Iterator<Integer> ids) {
+            states.add(here(removal));
+            return ids;
         }
     }
 

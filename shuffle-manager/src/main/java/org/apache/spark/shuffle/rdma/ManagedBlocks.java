@@ -4,6 +4,7 @@ import io.verbena.shuffle.metadata.ReservedBlocks;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockId;
@@ -22,6 +23,9 @@ final class ManagedBlocks {
 
     /** Map ids, by shuffle, of files that decommissioned executors sent here; filled by Spark's resolver. */
     private final ConcurrentHashMap<Object, OpenHashSet<Object>> migrated = new ConcurrentHashMap<>();
+
+    /** Whether the thread is in {@link #receiving}. */
+    private final ThreadLocal<Boolean> receives = ThreadLocal.withInitial(() -> false);
 
     ManagedBlocks(RdmaShuffleManager manager) {
         this.manager = manager;
@@ -71,10 +75,23 @@ final class ManagedBlocks {
         }
     }
 
+    /**
+     * Receives a file from a decommissioned executor. With a limit for such files Spark lists those that are here already, which must
+     * not look like a migration away from this executor.
+     */
+    <T> T receiving(Supplier<T> spark) {
+        receives.set(true);
+        try {
+            return spark.get();
+        } finally {
+            receives.remove();
+        }
+    }
+
     /** Moves everything to stock files: Spark is about to list them in order to migrate them to other executors. */
-    void allToDisk() {
+    void allToDiskToMigrate() {
         ExecutorRuntime runtime = manager.runtimeIfStarted();
-        if (runtime != null) {
+        if (runtime != null && !receives.get()) {
             runtime.evictor().evictAll();
         }
     }

@@ -3,6 +3,8 @@ package org.apache.spark.shuffle.rdma;
 import io.verbena.shuffle.seam.StoredShuffles;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.client.StreamCallbackWithID;
+import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
@@ -27,8 +29,13 @@ final class RdmaBlockResolver extends IndexShuffleBlockResolver {
     }
 
     @Override
+    public StreamCallbackWithID putShuffleBlockAsStream(BlockId blockId, SerializerManager serializers) {
+        return blocks.receiving(() -> super.putShuffleBlockAsStream(blockId, serializers));
+    }
+
+    @Override
     public Seq<ShuffleBlockInfo> getStoredShuffles() {
-        blocks.allToDisk();
+        blocks.allToDiskToMigrate();
         return STORED.ofSpark(this);
     }
 }
