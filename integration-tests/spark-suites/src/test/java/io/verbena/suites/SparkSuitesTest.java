@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.verbena.guest.SuiteReport.Outcome;
 import io.verbena.guest.SuiteReport.Result;
 import io.verbena.suites.ExpectedFailure.Kind;
-import io.verbena.suites.Verdict.Check;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicContainer;
@@ -49,9 +49,7 @@ class SparkSuitesTest {
     private final ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
     private final SparkLine line = SparkLine.current();
     private final List<String> rows = new ArrayList<>();
-    private long passed;
-    private long expectedFailures;
-    private boolean complete = true;
+    private final long[] totals = new long[6];
 
     @TestFactory
     Stream<DynamicContainer> shouldPassUnderOurManager() throws Exception {
@@ -65,7 +63,6 @@ class SparkSuitesTest {
                 .filter(suite -> suite.simpleName().matches(SELECTION))
                 .toList();
         assertThat(suites).as("suites that match %s", SELECTION).isNotEmpty();
-        complete = suites.size() == all.size();
 
         SuiteLauncher launcher = SuiteLauncher.in(Path.of("target", "spark-suites"));
         // All are handed to the threads at once, also those that come after one that JUnit still waits for.
@@ -83,7 +80,6 @@ class SparkSuitesTest {
         try {
             run = planned.ours().get();
         } catch (InterruptedException | ExecutionException e) {
-            complete = false;
             return Stream.of(test("runs to its end", () -> {
                 throw e;
             }));
@@ -150,26 +146,27 @@ class SparkSuitesTest {
     }
 
     private void count(SparkSuite suite, SuiteRun run, Verdict verdict) {
-        List<Check> problems = verdict.checks().stream()
+        long problems = verdict.checks().stream()
                 .filter(check -> !check.problem().isEmpty())
-                .toList();
-        passed += verdict.count(false);
-        expectedFailures += verdict.count(true);
-        rows.add(row(
-                suite.simpleName(),
-                verdict.checks().size(),
-                verdict.count(false),
-                verdict.count(true),
-                problems.size(),
-                verdict.ignored(),
-                String.format(Locale.ROOT, "%.1f", run.seconds()),
-                run.shuffles()));
+                .count();
+        List<Long> counts = List.of(
+            (long) verdict.checks().size(),
+            verdict.count(false),
+            verdict.count(true),
+            problems,
+            (long) verdict.ignored(),
+            Math.round(run.seconds()));
+        rows.add(row(suite.simpleName(), counts, run.shuffles().toString()));
+        for (int i = 0; i < totals.length; i++) {
+            totals[i] += counts.get(i);
+        }
     }
 
-    private static String row(Object... columns) {
-        return String.format(Locale.ROOT, "%-45s %5s %7s %9s %7s %8s %8s  %s", columns);
+    private static String row(String suite, List<?> counts, String shuffles) {
+        return String.format(Locale.ROOT, "%-42s", suite)
+                + String.format(Locale.ROOT, " %6s %6s %8s %6s %7s %7s", counts.toArray())
+                + "  " + shuffles;
     }
-
     /** A run that is under way is killed with all it has started. */
     @AfterAll
     void stop() throws InterruptedException {
@@ -177,26 +174,15 @@ class SparkSuitesTest {
         assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
     }
 
-    /** The totals go to a file as well: the README's table of what was run is made from such files. */
     @AfterAll
     void print() throws IOException {
         List<String> lines = new ArrayList<>();
-        lines.add(row("suite", "run", "passed", "expected", "failed", "ignored", "seconds", "shuffles"));
+        lines.add("Spark " + line.name() + ", Scala " + System.getProperty("verbena.scalaVersion") + ", JDK "
+                + Runtime.version().feature());
+        lines.add(row("suite", List.of("run", "passed", "expected", "failed", "ignored", "seconds"), "shuffles"));
         lines.addAll(rows);
+        lines.add(row("all", LongStream.of(totals).boxed().toList(), ""));
         lines.forEach(System.out::println);
         Files.write(Path.of("target", "spark-suites", "summary.txt"), lines);
-        if (complete) {
-            Files.writeString(
-                    Path.of("target", "compatibility.tsv"),
-                    String.join(
-                                    "\t",
-                                    line.name(),
-                                    System.getProperty("verbena.scalaVersion"),
-                                    Integer.toString(Runtime.version().feature()),
-                                    "spark-suites",
-                                    Long.toString(passed),
-                                    Long.toString(expectedFailures))
-                            + "\n");
-        }
     }
 }

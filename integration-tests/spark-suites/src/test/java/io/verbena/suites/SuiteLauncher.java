@@ -6,9 +6,7 @@ import io.verbena.guest.SuiteReport;
 import io.verbena.guest.SuiteReport.Result;
 import io.verbena.suites.agent.ShuffleCounts;
 import io.verbena.suites.agent.SuiteSettings;
-import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.Reader;
 import java.io.Writer;
 import java.nio.file.Files;
@@ -20,8 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
-import java.util.jar.JarEntry;
-import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.commons.io.FileUtils;
@@ -34,67 +30,74 @@ import org.apache.commons.io.FileUtils;
 final class SuiteLauncher {
     private static final Duration LIMIT = Duration.ofMinutes(15);
     private static final Duration GRACE = Duration.ofSeconds(30);
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+    private static final String REPORTS = "reports";
+    /** Options that all JVMs of a run take. */
+    private static final String JVM_VARIABLE = "JDK_JAVA_OPTIONS";
+
+    private static final String MANAGER = "spark.shuffle.manager";
     private static final Map<String, String> OURS = Map.of(
             // A system property in Spark's build, which suites with confs of their own do not see.
             "spark.unsafe.exceptionOnMemoryLeak", "true",
-            "spark.shuffle.manager", "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
+            MANAGER, "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
             "spark.shuffle.rdma.memory.size", "128m",
             "spark.shuffle.rdma.memory.segmentSize", "8m",
             "spark.shuffle.rdma.memory.prewarm", "0",
             "spark.shuffle.rdma.memory.leakTracking", "exact");
 
-    private final Path directory;
-    private final String classPath;
+    /** Loads most classes that any suite does: a local cluster, SQL and our shuffle. */
+    private static final SparkSuite TYPICAL =
+            new SparkSuite("org.apache.spark.sql.execution.joins.BroadcastJoinSuite", SparkSuite.OURS);
 
-    private SuiteLauncher(Path directory, String classPath) {
+    private static final String TYPICAL_TEST = "broadcast join where streamed side's output partitioning is HashPartitioning";
+
+    /** Drivers live for a minute and executors for seconds: the second compiler costs more than it gives. */
+    private static final String JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+
+    private final Path directory;
+    private final SuiteClassPath classPath;
+    private final Path archive;
+
+    private SuiteLauncher(Path directory, SuiteClassPath classPath) {
         this.directory = directory;
         this.classPath = classPath;
+        this.archive = directory.resolve("classes.jsa");
     }
 
     /**
      * @param directory for the folders of the runs
      */
-    static SuiteLauncher in(Path directory) throws IOException {
+    static SuiteLauncher in(Path directory) throws IOException, InterruptedException {
         Path absolute = Files.createDirectories(directory.toAbsolutePath());
-        List<String> entries = new ArrayList<>();
-        entries.add(Path.of("src", "test", "spark-conf").toAbsolutePath().toString());
-        Path resources = Files.createDirectories(absolute.resolve("resources"));
-        entries.add(resources.toString());
-        Path shadedJar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
-        assertThat(shadedJar).as("made by the package phase of shuffle-manager").isRegularFile();
-        entries.add(shadedJar.toString());
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-            Path file = Path.of(entry).toAbsolutePath();
-            String name = file.getFileName().toString();
-            // Of ours only the jar that users get, as it is.
-            if (name.endsWith(".jar") && !name.matches("(verbena|rdma-buffers).*")) {
-                entries.add(file.toString());
-                if (name.matches("spark-.*-tests\\.jar")) {
-                    unpackResources(file, resources);
-                }
-            }
-        }
-        return new SuiteLauncher(absolute, String.join(File.pathSeparator, entries));
+        SuiteLauncher launcher = new SuiteLauncher(absolute, SuiteClassPath.in(absolute));
+        launcher.archiveClasses();
+        return launcher;
     }
 
-    /** Suites open their data as files, so it may not stay in the jar. */
-    private static void unpackResources(Path jar, Path target) throws IOException {
-        try (JarFile file = new JarFile(jar.toFile())) {
-            for (JarEntry entry : (Iterable<JarEntry>) file.stream()::iterator) {
-                if (entry.isDirectory()
-                        || entry.getName().endsWith(".class")
-                        || entry.getName().startsWith("META-INF/")) {
-                    continue;
-                }
-                Path path = target.resolve(entry.getName()).normalize();
-                if (!path.startsWith(target)) {
-                    throw new IOException("entry leaves its folder: jar=" + jar + ", entry=" + entry.getName());
-                }
-                Files.createDirectories(path.getParent());
-                try (InputStream in = file.getInputStream(entry)) {
-                    FileUtils.copyInputStreamToFile(in, path.toFile());
-                }
-            }
+    /**
+     * Runs a test for the classes that it loads, which saves every later JVM, executors above all, a third of its processor time. Without
+     * the agent, whose classes the JVM would not archive.
+     */
+    private void archiveClasses() throws IOException, InterruptedException {
+        Files.deleteIfExists(archive);
+        Path home = home("archive");
+        Path output = home.resolve("output.txt");
+        Map<String, String> environment = new HashMap<>(environment(home));
+        environment.put(JVM_VARIABLE, JVM_OPTIONS);
+        Path sharedMemory = Files.createTempDirectory(SHARED_MEMORY, "verbena-suites-");
+        try {
+            List<String> words = jvm(home, sharedMemory);
+            words.add("-D" + MANAGER + "=" + OURS.get(MANAGER));
+            words.add("-Dspark.shuffle.rdma.memory.size=128m");
+            words.add("-Dspark.shuffle.rdma.memory.shmDirectory=" + sharedMemory);
+            words.add("-XX:ArchiveClassesAtExit=" + archive);
+            words.addAll(runner(classPath.jars(), home, TYPICAL, List.of(TYPICAL_TEST)));
+            int exitStatus =
+                    ForkedJvm.run(words, environment, home, output, LIMIT, GRACE);
+            assertThat(exitStatus).as("exit status of the run for its classes; see %s", output).isZero();
+            assertThat(archive).as("archive of classes; see %s", output).isRegularFile();
+        } finally {
+            FileUtils.deleteDirectory(sharedMemory.toFile());
         }
     }
 
@@ -117,30 +120,25 @@ final class SuiteLauncher {
 
     private SuiteRun run(SparkSuite suite, String name, Map<String, String> settings, List<String> tests)
             throws IOException, InterruptedException {
-        Path home = directory.resolve(name);
-        FileUtils.deleteDirectory(home.toFile());
-        Path reports = Files.createDirectories(home.resolve("reports"));
-        Files.createDirectories(home.resolve("jars"));
+        Path home = home(name);
         Path output = home.resolve("output.txt");
-        Path sharedMemory = Files.createTempDirectory(Path.of("/dev/shm"), "verbena-suites-");
+        Path sharedMemory = Files.createTempDirectory(SHARED_MEMORY, "verbena-suites-");
         try {
             Path temporary = Files.createDirectory(sharedMemory.resolve("tmp"));
             Path segments = Files.createDirectory(sharedMemory.resolve("segments"));
-            List<String> words = new ArrayList<>(jvm(home, temporary));
+            List<String> words = jvm(home, temporary);
             if (!settings.isEmpty()) {
                 store(settings, segments, home.resolve(SuiteSettings.FILE));
                 words.add("-javaagent:" + System.getProperty("verbena.agentJar") + "=" + home);
             }
-            words.addAll(List.of("-cp", classPath, "org.scalatest.tools.Runner", "-oDWF", "-u", reports.toString()));
-            words.addAll(List.of("-s", suite.className()));
-            tests.forEach(test -> words.addAll(List.of("-t", test)));
+            words.addAll(runner(classPath.all(), home, suite, tests));
             long start = System.nanoTime();
             int exitStatus = ForkedJvm.run(words, environment(home), home, output, LIMIT, GRACE);
             double seconds = (System.nanoTime() - start) / 1e9;
             return new SuiteRun(
                     exitStatus,
                     seconds,
-                    SuiteReport.read(reports).results().values().stream()
+                    SuiteReport.read(home.resolve(REPORTS)).results().values().stream()
                             .flatMap(List<Result>::stream)
                             .toList(),
                     settings.isEmpty() ? Map.of() : shuffles(home.resolve(ShuffleCounts.FILE)),
@@ -149,6 +147,22 @@ final class SuiteLauncher {
         } finally {
             FileUtils.deleteDirectory(sharedMemory.toFile());
         }
+    }
+
+    /** Makes the folder of a run, or empties it. */
+    private Path home(String name) throws IOException {
+        Path home = directory.resolve(name);
+        FileUtils.deleteDirectory(home.toFile());
+        Files.createDirectories(home.resolve(REPORTS));
+        Files.createDirectories(home.resolve("jars"));
+        return home;
+    }
+
+    private static List<String> runner(String classPath, Path home, SparkSuite suite, List<String> tests) {
+        List<String> words = new ArrayList<>(List.of("-cp", classPath, "org.scalatest.tools.Runner", "-oDWF"));
+        words.addAll(List.of("-u", home.resolve(REPORTS).toString(), "-s", suite.className()));
+        tests.forEach(test -> words.addAll(List.of("-t", test)));
+        return words;
     }
 
     private static List<String> jvm(Path home, Path temporary) {
@@ -183,12 +197,11 @@ final class SuiteLauncher {
                 "SPARK_SCALA_VERSION",
                 System.getProperty("verbena.scalaVersion"),
                 "SPARK_DIST_CLASSPATH",
-                classPath,
+                classPath.all(),
                 "SPARK_LOCAL_IP",
                 "127.0.0.1",
-                // Drivers live for a minute and executors for seconds: the second compiler costs more than it gives.
-                "JDK_JAVA_OPTIONS",
-                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+                JVM_VARIABLE,
+                JVM_OPTIONS + " -XX:SharedArchiveFile=" + archive,
                 "JAVA_HOME",
                 System.getProperty("java.home"));
     }
