@@ -135,26 +135,15 @@ class StandaloneContainersTest {
                                                 "raise --shm-size")));
     }
 
-    /** The executor's heap and all of memory.size in use take most of what the container may have. */
+    /** Heaps and all of memory.size in use take most of what the containers may have. */
     @Test
     @Order(OTHER_WORKERS)
-    void shouldStayWithinTheMemoryLimitOfTheContainer() throws IOException {
-        workers = cluster.workers(WorkerKind.ROOMY, 3);
-        Driver driver = run(ours(job(LONG_TEXTS), "384m").conf("spark.shuffle.rdma.memory.prewarm", "384m"));
-        assertRan(driver);
-        assertNothingWentWrong(driver);
-        assertReadOverTheNetworkOnly(driver, "its lease file is not visible here");
-        assertCommitted(driver, 384 * MIB);
-        assertSegmentsAreShared(driver);
-    }
-
-    @Test
-    @Order(OTHER_WORKERS)
-    void shouldMapTheMemoryOfExecutorsInTheSameContainer() throws IOException {
+    void shouldMapTheMemoryOfExecutorsInTheSameContainerWithinItsMemoryLimit() throws IOException {
         workers = cluster.workers(WorkerKind.PAIRS, 2);
-        Driver driver = run(ours(job(SHORT_TEXTS), "128m"));
+        Driver driver = run(ours(job(LONG_TEXTS), "192m").conf("spark.shuffle.rdma.memory.prewarm", "192m"));
         assertRan(driver);
         assertNothingWentWrong(driver);
+        assertCommitted(driver, 192 * MIB);
         assertSegmentsAreShared(driver);
         assertThat(driver.total(ShuffleCounter.READ_MAPPED_BYTES))
                 .as("within containers")

@@ -8,16 +8,14 @@ package io.verbena.it.containers;
  * @param executors how many executors of one core it runs for an application
  */
 record WorkerKind(long sharedMemoryBytes, boolean sharing, int executors) {
-    /** What an executor may use with its share of the worker, and what it has in /dev/shm. */
-    private static final long MEMORY_BYTES_PER_EXECUTOR = 1536L << 20;
+    private static final long WORKER_BYTES = 512L << 20;
+    /** Heap and what else a JVM needs, and what it has in /dev/shm. */
+    private static final long EXECUTOR_BYTES = 1L << 30;
 
     /** What Docker gives unless told otherwise. */
     static final WorkerKind DOCKERS_DEFAULT = new WorkerKind(64L << 20, false, 1);
 
-    /** As with --shm-size=512m. */
-    static final WorkerKind ROOMY = new WorkerKind(512L << 20, false, 1);
-
-    /** As {@link #ROOMY}, with two executors in each container. */
+    /** As with --shm-size=512m, and two executors in each container. */
     static final WorkerKind PAIRS = new WorkerKind(512L << 20, false, 2);
 
     /** As with --ipc=shareable for the first and --ipc=container:FIRST for the others. */
@@ -25,6 +23,6 @@ record WorkerKind(long sharedMemoryBytes, boolean sharing, int executors) {
 
     /** The limit of the container. */
     long memoryBytes() {
-        return executors * MEMORY_BYTES_PER_EXECUTOR;
+        return WORKER_BYTES + executors * EXECUTOR_BYTES;
     }
 }
