@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -67,6 +68,8 @@ final class HadoopCluster implements AutoCloseable {
         conf.setInt("dfs.replication", 1);
         // Without it the mini-cluster switches the checks off.
         conf.setBoolean(YarnConfiguration.YARN_MINICLUSTER_CONTROL_RESOURCE_MONITORING, true);
+        // By default node managers leave it to control groups, even where they have none.
+        conf.setBoolean(YarnConfiguration.NM_MEMORY_RESOURCE_ENFORCED, false);
         conf.setInt(YarnConfiguration.YARN_MINICLUSTER_NM_PMEM_MB, 8192);
         conf.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB, 8);
         conf.setFloat(YarnConfiguration.NM_MAX_PER_DISK_UTILIZATION_PERCENTAGE, 100);
@@ -107,6 +110,8 @@ final class HadoopCluster implements AutoCloseable {
                 changed.set(entry.getKey(), entry.getValue());
             }
         }
+        // Names a class of the mini-cluster, which clients do not have.
+        changed.unset(CommonConfigurationKeysPublic.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL_KEY);
         return changed;
     }
 

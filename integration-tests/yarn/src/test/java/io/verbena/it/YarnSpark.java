@@ -11,7 +11,7 @@ import io.verbena.it.process.SparkProcess;
 import io.verbena.it.process.Submission;
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,6 +43,7 @@ final class YarnSpark implements AutoCloseable {
         this.sharedMemory = sharedMemory;
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
+        Files.createDirectories(directory);
         application = AppJar.write(directory.resolve("app.jar"), YarnApp.class, Messages.class, Await.class);
         List<String> jvmOptions =
                 new ArrayList<>(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
@@ -113,30 +114,6 @@ final class YarnSpark implements AutoCloseable {
                 .arguments(arguments);
         settings.forEach(submission::conf);
         return spark.start(submission);
-    }
-
-    /**
-     * Starts a shuffle service that executors on this host find, as they do the one inside a node manager.
-     *
-     * @return its port
-     */
-    int startShuffleService() throws IOException {
-        int port = freePort();
-        spark.start(
-                        "service-daemon",
-                        "",
-                        List.of(
-                                "-Dspark.shuffle.service.enabled=true",
-                                "-Dspark.shuffle.service.port=" + port,
-                                "org.apache.spark.deploy.ExternalShuffleService"))
-                .await("Starting shuffle service on port " + port);
-        return port;
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     /** Asserts that the application which has ended has left nothing. */

@@ -6,7 +6,6 @@ import io.verbena.it.process.Messages;
 import io.verbena.it.process.SparkProcess;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
@@ -98,12 +97,12 @@ class YarnTest {
         spark.assertNothingLeft();
     }
 
-    private List<String> results(String name, String deployMode, Map<String, String> settings) throws Exception {
+    private List<String> results(String deployMode) throws Exception {
         List<String> log = spark.submit(
-                        name, deployMode, settings, "results", hadoop.address(INPUT), hadoop.address("/" + name))
+                        deployMode, deployMode, SIZES, "results", hadoop.address(INPUT), hadoop.address("/" + deployMode))
                 .awaitSuccess(SECONDS);
-        assertThat(hadoop.read("/" + name + "/sql")).as(name).isEqualTo(expectedOfQuery());
-        assertThat(hadoop.read("/" + name + "/records")).as(name).isEqualTo(expectedOfRecords());
+        assertThat(hadoop.read("/" + deployMode + "/sql")).as(deployMode).isEqualTo(expectedOfQuery());
+        assertThat(hadoop.read("/" + deployMode + "/records")).as(deployMode).isEqualTo(expectedOfRecords());
         return log;
     }
 
@@ -117,28 +116,13 @@ class YarnTest {
 
     @Test
     void shouldGiveTheSameResultsInClientMode() throws Exception {
-        assertMemoryWasUsed(results("client", "client", SIZES));
+        assertMemoryWasUsed(results("client"));
     }
 
     @Test
     void shouldGiveTheSameResultsInClusterMode() throws Exception {
-        results("cluster", "cluster", SIZES);
+        results("cluster");
         assertMemoryWasUsed(hadoop.log("_000001"));
-    }
-
-    @Test
-    void shouldLeaveShufflesToSparkWithAShuffleService() throws Exception {
-        Map<String, String> settings = new HashMap<>(SIZES);
-        settings.put("spark.shuffle.service.enabled", "true");
-        settings.put("spark.shuffle.service.port", Integer.toString(spark.startShuffleService()));
-        List<String> log = results("service", "client", settings);
-        assertThat(log)
-                .as("said once")
-                .filteredOn(line -> line.contains("Spark's own shuffle is used from shuffle"))
-                .singleElement()
-                .asString()
-                .contains("WARN", "reason=EXTERNAL_SHUFFLE_SERVICE", "spark.shuffle.service.enabled=true");
-        assertThat(log).noneMatch(line -> line.contains("shuffle summary of the application"));
     }
 
     @Test
