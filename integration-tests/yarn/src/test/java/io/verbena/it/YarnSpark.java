@@ -23,7 +23,9 @@ import java.util.stream.Stream;
  * {@link #close} asserts that an application leaves nothing, neither in shared memory nor with the node managers.
  */
 final class YarnSpark implements AutoCloseable {
-    /** What Spark gives beside the heap of these executors by default. */
+    private static final int HEAP_MIB = 512;
+
+    /** What Spark gives beside such a heap by default. */
     static final int PLAIN_OVERHEAD_MIB = 384;
 
     /** Of the one map task that an executor runs here. */
@@ -91,6 +93,8 @@ final class YarnSpark implements AutoCloseable {
     SparkProcess submit(String name, String deployMode, Map<String, String> settings, String... arguments)
             throws IOException {
         String java = SparkInstallation.SMALL_JVM + " " + LoopbackHosts.jvmOption();
+        // Executors use their whole heap from the start, as those of a busy job do after a while.
+        String fullHeap = " -Xms" + HEAP_MIB + "m -XX:+AlwaysPreTouch";
         Submission submission = new Submission(name, "yarn", YarnApp.class, application)
                 .options("--deploy-mode", deployMode)
                 // The template's, where it lies here.
@@ -102,7 +106,8 @@ final class YarnSpark implements AutoCloseable {
                 .conf("spark.executor.cores", "1")
                 .conf("spark.driver.memory", "512m")
                 .conf("spark.driver.extraJavaOptions", java)
-                .conf("spark.executor.extraJavaOptions", java)
+                .conf("spark.executor.memory", HEAP_MIB + "m")
+                .conf("spark.executor.extraJavaOptions", java + fullHeap)
                 .conf("spark.yarn.am.extraJavaOptions", java)
                 .conf("spark.yarn.appMasterEnv.SPARK_LOCAL_IP", "127.0.0.1")
                 .conf("spark.executorEnv.SPARK_LOCAL_IP", "127.0.0.1")
