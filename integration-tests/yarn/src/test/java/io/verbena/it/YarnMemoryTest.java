@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.util.ProcfsBasedProcessTree;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,12 +34,8 @@ class YarnMemoryTest {
     @TempDir
     Path temporary;
 
-    private HadoopCluster cluster(boolean withoutMappedFiles) throws Exception {
-        return HadoopCluster.start(
-                temporary.resolve("hadoop-" + getClass().getSimpleName() + (withoutMappedFiles ? "-smaps" : "")),
-                Map.of(
-                        YarnConfiguration.PROCFS_USE_SMAPS_BASED_RSS_ENABLED,
-                        Boolean.toString(withoutMappedFiles)));
+    private HadoopCluster cluster(String name, Map<String, String> settings) throws Exception {
+        return HadoopCluster.start(temporary.resolve("hadoop-" + getClass().getSimpleName() + name), settings);
     }
 
     private SparkProcess fill(YarnSpark spark, String name, Map<String, String> sizes, boolean mapped)
@@ -82,7 +79,7 @@ class YarnMemoryTest {
 
     @Test
     void shouldKeepToTheLimitWhereAllThatIsMappedCounts() throws Exception {
-        try (HadoopCluster hadoop = cluster(false);
+        try (HadoopCluster hadoop = cluster("", Map.of());
                 YarnSpark spark = YarnSpark.on(hadoop, temporary)) {
             assertStaysInside(hadoop, spark, "unmapped", false);
 
@@ -101,7 +98,13 @@ class YarnMemoryTest {
 
     @Test
     void shouldKeepToTheLimitWithMappedNeighboursThatDoNotCount() throws Exception {
-        try (HadoopCluster hadoop = cluster(true);
+        Map<String, String> settings = Map.of(
+                YarnConfiguration.PROCFS_USE_SMAPS_BASED_RSS_ENABLED,
+                "true",
+                // The default means the same class, but without its settings.
+                YarnConfiguration.NM_CONTAINER_MON_PROCESS_TREE,
+                ProcfsBasedProcessTree.class.getName());
+        try (HadoopCluster hadoop = cluster("-smaps", settings);
                 YarnSpark spark = YarnSpark.on(hadoop, temporary)) {
             assertStaysInside(hadoop, spark, "mapped", true);
         }
