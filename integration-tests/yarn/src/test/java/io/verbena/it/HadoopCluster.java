@@ -2,6 +2,7 @@ package io.verbena.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.verbena.it.process.Await;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -16,17 +17,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.yarn.api.records.ResourceUtilization;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
+import org.apache.hadoop.yarn.server.nodemanager.containermanager.monitor.ContainersMonitor;
 
 /**
  * HDFS and YARN with two node managers in this JVM. Containers are processes of their own, below this one, and are killed when
- * they take more memory than they asked for, physical or virtual, as by Hadoop's defaults.
+ * they have more memory in RAM than they asked for.
  */
 final class HadoopCluster implements AutoCloseable {
     private static final int NODE_MANAGERS = 2;
@@ -67,6 +71,10 @@ final class HadoopCluster implements AutoCloseable {
         conf.setInt("dfs.replication", 1);
         // Without it the mini-cluster switches the checks off.
         conf.setBoolean(YarnConfiguration.YARN_MINICLUSTER_CONTROL_RESOURCE_MONITORING, true);
+        // By default node managers leave it to control groups, even where they have none.
+        conf.setBoolean(YarnConfiguration.NM_MEMORY_RESOURCE_ENFORCED, false);
+        // Address space that JVMs reserve and do not use is nobody's loss.
+        conf.setBoolean(YarnConfiguration.NM_VMEM_CHECK_ENABLED, false);
         conf.setInt(YarnConfiguration.YARN_MINICLUSTER_NM_PMEM_MB, 8192);
         conf.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB, 8);
         conf.setFloat(YarnConfiguration.NM_MAX_PER_DISK_UTILIZATION_PERCENTAGE, 100);
@@ -107,6 +115,8 @@ final class HadoopCluster implements AutoCloseable {
                 changed.set(entry.getKey(), entry.getValue());
             }
         }
+        // Names a class of the mini-cluster, which clients do not have.
+        changed.unset(CommonConfigurationKeysPublic.NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL_KEY);
         return changed;
     }
 
@@ -149,6 +159,23 @@ final class HadoopCluster implements AutoCloseable {
                         && file.getParent().getFileName().toString().endsWith(container))
                 .max(Path::compareTo)
                 .orElseThrow());
+    }
+
+    /** Waits until every node manager has looked at the memory of all its containers, from now on. */
+    void awaitMemoryChecks() {
+        for (int i = 0; i < NODE_MANAGERS; i++) {
+            ContainersMonitor monitor = yarn.getNodeManager(i)
+                    .getNMContext()
+                    .getContainerManager()
+                    .getContainersMonitor();
+            // Each round ends with an object of its own; the first one may have begun before.
+            for (int round = 0; round < 3; round++) {
+                ResourceUtilization before = monitor.getContainersUtilization();
+                assertThat(Await.within(30, () -> monitor.getContainersUtilization() != before))
+                        .as("containers are looked at")
+                        .isTrue();
+            }
+        }
     }
 
     /** Folders of applications, which node managers remove when the application has ended. */

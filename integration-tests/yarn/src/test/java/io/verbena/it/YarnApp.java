@@ -31,6 +31,9 @@ public final class YarnApp implements Serializable {
     /** Numbers that {@link #loss} shuffles. */
     static final int NUMBERS = 20_000;
 
+    /** Bytes that {@link #fill} shuffles, more than executors have memory for. */
+    static final long FILL_BYTES = 1280L << 20;
+
     private YarnApp() {}
 
     /** Runs the job that the first argument names; the others are the job's. */
@@ -40,7 +43,7 @@ public final class YarnApp implements Serializable {
             switch (arguments[0]) {
                 case "results" -> results(session, context, arguments[1], arguments[2]);
                 case "loss" -> loss(context, Path.of(arguments[1]), arguments[2]);
-                case "fill" -> fill(context, Integer.parseInt(arguments[1]));
+                case "fill" -> fill(context, Path.of(arguments[1]));
                 default -> throw new IllegalArgumentException(arguments[0]);
             }
         }
@@ -112,35 +115,41 @@ public final class YarnApp implements Serializable {
         return TaskContext.get().isInterrupted();
     }
 
-    /** Shuffles that many MiB and reports the memory that executors had meanwhile. */
-    private static void fill(JavaSparkContext context, int mebibytes) {
+    /** A shuffle that fills the memory of executors, which then tell the test what they have and wait for its word. */
+    private static void fill(JavaSparkContext context, Path directory) {
+        Messages messages = new Messages(directory);
         int maps = 16;
-        context.parallelize(IntStream.range(0, maps).boxed().toList(), maps)
-                .flatMapToPair(map -> IntStream.range(0, mebibytes / maps)
-                        .mapToObj(i -> new Tuple2<>(map + i, new byte[1 << 20]))
+        int recordBytes = 1 << 20;
+        int records = (int) (FILL_BYTES / recordBytes / maps);
+        long bytes = context.parallelize(IntStream.range(0, maps).boxed().toList(), maps)
+                .flatMapToPair(map -> IntStream.range(0, records)
+                        .mapToObj(i -> new Tuple2<>(map + i, new byte[recordBytes]))
                         .iterator())
                 .partitionBy(new HashPartitioner(4))
                 .mapPartitions(pairs -> {
-                    long bytes = 0;
+                    long read = 0;
                     while (pairs.hasNext()) {
-                        bytes += pairs.next()._2().length;
+                        read += pairs.next()._2().length;
                     }
-                    return List.of("executor=" + SparkEnv.get().executorId() + " bytes=" + bytes + memory())
-                            .iterator();
+                    messages.raise("full-" + TaskContext.get().taskAttemptId(), memory());
+                    messages.await("go", 1, YarnApp::isKilled);
+                    return List.of(read).iterator();
                 })
-                .collect()
-                .forEach(YarnApp::report);
+                .reduce(Long::sum);
+        report("bytes=" + bytes);
     }
 
-    /** What the kernel counts as this process's memory, in KiB, for instance " VmHWM=12345 RssShmem=1234". */
+    /** What the kernel counts as this process's memory, in KiB: "private shared". */
     private static String memory() throws IOException {
-        StringBuilder text = new StringBuilder();
-        for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-            if (line.matches("(VmHWM|VmRSS|RssAnon|RssShmem|VmSize):.*")) {
-                text.append(' ').append(line.replaceFirst(":\\s*(\\d+) kB", "=$1"));
-            }
-        }
-        return text.toString();
+        return kibibytes("RssAnon") + " " + kibibytes("RssShmem");
+    }
+
+    private static String kibibytes(String name) throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith(name + ":"))
+                .map(line -> line.replaceAll("\\D", ""))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static void report(String line) {

@@ -11,7 +11,7 @@ import io.verbena.it.process.SparkProcess;
 import io.verbena.it.process.Submission;
 import java.io.File;
 import java.io.IOException;
-import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +23,9 @@ import java.util.stream.Stream;
  * {@link #close} asserts that an application leaves nothing, neither in shared memory nor with the node managers.
  */
 final class YarnSpark implements AutoCloseable {
-    /** What Spark gives beside the heap of these executors by default. */
+    private static final int HEAP_MIB = 512;
+
+    /** What Spark gives beside such a heap by default. */
     static final int PLAIN_OVERHEAD_MIB = 384;
 
     /** Of the one map task that an executor runs here. */
@@ -43,6 +45,7 @@ final class YarnSpark implements AutoCloseable {
         this.sharedMemory = sharedMemory;
         jar = Path.of(System.getProperty("verbena.shadedJar")).toAbsolutePath();
         assertThat(jar).as("made by the package phase of shuffle-manager").isRegularFile();
+        Files.createDirectories(directory);
         application = AppJar.write(directory.resolve("app.jar"), YarnApp.class, Messages.class, Await.class);
         List<String> jvmOptions =
                 new ArrayList<>(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
@@ -90,6 +93,8 @@ final class YarnSpark implements AutoCloseable {
     SparkProcess submit(String name, String deployMode, Map<String, String> settings, String... arguments)
             throws IOException {
         String java = SparkInstallation.SMALL_JVM + " " + LoopbackHosts.jvmOption();
+        // Executors use their whole heap from the start, as those of a busy job do after a while.
+        String fullHeap = " -Xms" + HEAP_MIB + "m -XX:+AlwaysPreTouch";
         Submission submission = new Submission(name, "yarn", YarnApp.class, application)
                 .options("--deploy-mode", deployMode)
                 // The template's, where it lies here.
@@ -101,7 +106,8 @@ final class YarnSpark implements AutoCloseable {
                 .conf("spark.executor.cores", "1")
                 .conf("spark.driver.memory", "512m")
                 .conf("spark.driver.extraJavaOptions", java)
-                .conf("spark.executor.extraJavaOptions", java)
+                .conf("spark.executor.memory", HEAP_MIB + "m")
+                .conf("spark.executor.extraJavaOptions", java + fullHeap)
                 .conf("spark.yarn.am.extraJavaOptions", java)
                 .conf("spark.yarn.appMasterEnv.SPARK_LOCAL_IP", "127.0.0.1")
                 .conf("spark.executorEnv.SPARK_LOCAL_IP", "127.0.0.1")
@@ -113,30 +119,6 @@ final class YarnSpark implements AutoCloseable {
                 .arguments(arguments);
         settings.forEach(submission::conf);
         return spark.start(submission);
-    }
-
-    /**
-     * Starts a shuffle service that executors on this host find, as they do the one inside a node manager.
-     *
-     * @return its port
-     */
-    int startShuffleService() throws IOException {
-        int port = freePort();
-        spark.start(
-                        "service-daemon",
-                        "",
-                        List.of(
-                                "-Dspark.shuffle.service.enabled=true",
-                                "-Dspark.shuffle.service.port=" + port,
-                                "org.apache.spark.deploy.ExternalShuffleService"))
-                .await("Starting shuffle service on port " + port);
-        return port;
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     /** Asserts that the application which has ended has left nothing. */

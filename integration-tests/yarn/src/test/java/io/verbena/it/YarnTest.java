@@ -6,7 +6,6 @@ import io.verbena.it.process.Messages;
 import io.verbena.it.process.SparkProcess;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
@@ -35,6 +34,7 @@ class YarnTest {
     private static final int NAMES = 300;
     private static final long SECONDS = 150;
     private static final Map<String, String> SIZES = YarnSpark.sizes(128);
+    private static final Map<String, String> MAPPED = mapped();
 
     private HadoopCluster hadoop;
     private YarnSpark spark;
@@ -49,6 +49,12 @@ class YarnTest {
         hadoop.write(
                 INPUT + "/items/items.csv",
                 IntStream.range(0, ITEMS).mapToObj(i -> i + "," + nameOf(i)).toList());
+    }
+
+    private static Map<String, String> mapped() {
+        Map<String, String> settings = new TreeMap<>(SIZES);
+        settings.put("spark.shuffle.rdma.mapped.enabled", "true");
+        return settings;
     }
 
     private record Order(int item, long amount) {}
@@ -98,54 +104,40 @@ class YarnTest {
         spark.assertNothingLeft();
     }
 
-    private List<String> results(String name, String deployMode, Map<String, String> settings) throws Exception {
+    private List<String> results(String deployMode, Map<String, String> settings) throws Exception {
+        String output = "/" + deployMode;
         List<String> log = spark.submit(
-                        name, deployMode, settings, "results", hadoop.address(INPUT), hadoop.address("/" + name))
+                        deployMode, deployMode, settings, "results", hadoop.address(INPUT), hadoop.address(output))
                 .awaitSuccess(SECONDS);
-        assertThat(hadoop.read("/" + name + "/sql")).as(name).isEqualTo(expectedOfQuery());
-        assertThat(hadoop.read("/" + name + "/records")).as(name).isEqualTo(expectedOfRecords());
+        assertThat(hadoop.read(output + "/sql")).isEqualTo(expectedOfQuery());
+        assertThat(hadoop.read(output + "/records")).isEqualTo(expectedOfRecords());
         return log;
     }
 
-    private static void assertMemoryWasUsed(List<String> driver) {
+    private static void assertMemoryWasUsed(List<String> driver, String way) {
         assertThat(driver)
                 .anyMatch(line -> line.matches(".*shuffle summary of the application: .*writtenInMemoryBytes=[1-9].*")
-                        && line.matches(".*readMappedBytes=[1-9].*")
+                        && line.matches(".*" + way + "=[1-9].*")
                         && !line.contains("fetchFailures"))
-                .noneMatch(line -> line.contains("spark.executor.memoryOverhead"));
+                .noneMatch(line -> line.contains("spark.executor.memoryOverhead="));
     }
 
     @Test
     void shouldGiveTheSameResultsInClientMode() throws Exception {
-        assertMemoryWasUsed(results("client", "client", SIZES));
+        assertMemoryWasUsed(results("client", SIZES), "readNettyBytes");
     }
 
     @Test
     void shouldGiveTheSameResultsInClusterMode() throws Exception {
-        results("cluster", "cluster", SIZES);
-        assertMemoryWasUsed(hadoop.log("_000001"));
-    }
-
-    @Test
-    void shouldLeaveShufflesToSparkWithAShuffleService() throws Exception {
-        Map<String, String> settings = new HashMap<>(SIZES);
-        settings.put("spark.shuffle.service.enabled", "true");
-        settings.put("spark.shuffle.service.port", Integer.toString(spark.startShuffleService()));
-        List<String> log = results("service", "client", settings);
-        assertThat(log)
-                .as("said once")
-                .filteredOn(line -> line.contains("Spark's own shuffle is used from shuffle"))
-                .singleElement()
-                .asString()
-                .contains("WARN", "reason=EXTERNAL_SHUFFLE_SERVICE", "spark.shuffle.service.enabled=true");
-        assertThat(log).noneMatch(line -> line.contains("shuffle summary of the application"));
+        results("cluster", MAPPED);
+        assertMemoryWasUsed(hadoop.log("_000001"), "readMappedBytes");
     }
 
     @Test
     void shouldFinishWhenAnExecutorIsKilled(@TempDir Path directory) throws Exception {
         Messages messages = new Messages(directory);
         SparkProcess driver =
-                spark.submit("loss", "client", SIZES, "loss", directory.toString(), hadoop.address("/loss"));
+                spark.submit("loss", "client", MAPPED, "loss", directory.toString(), hadoop.address("/loss"));
         messages.await("reading", 2, () -> false);
         String[] victim = messages.texts("reading").get(0).split(":", 2);
         List<Path> files = spark.sharedMemory().filesOf(victim[0]);
