@@ -164,10 +164,8 @@ final class HadoopCluster implements AutoCloseable {
     /** Waits until every node manager has looked at the memory of all its containers, from now on. */
     void awaitMemoryChecks() {
         for (int i = 0; i < NODE_MANAGERS; i++) {
-            ContainersMonitor monitor = yarn.getNodeManager(i)
-                    .getNMContext()
-                    .getContainerManager()
-                    .getContainersMonitor();
+            ContainersMonitor monitor =
+                    yarn.getNodeManager(i).getNMContext().getContainerManager().getContainersMonitor();
             // Each round ends with an object of its own; the first one may have begun before.
             for (int round = 0; round < 3; round++) {
                 ResourceUtilization before = monitor.getContainersUtilization();
