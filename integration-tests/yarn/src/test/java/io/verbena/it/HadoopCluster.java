@@ -166,14 +166,20 @@ final class HadoopCluster implements AutoCloseable {
         for (int i = 0; i < NODE_MANAGERS; i++) {
             ContainersMonitor monitor =
                     yarn.getNodeManager(i).getNMContext().getContainerManager().getContainersMonitor();
-            // Each round ends with an object of its own; the first one may have begun before.
+            // The first round may have begun before.
             for (int round = 0; round < 3; round++) {
                 ResourceUtilization before = monitor.getContainersUtilization();
-                assertThat(Await.within(30, () -> monitor.getContainersUtilization() != before))
+                assertThat(Await.within(30, () -> hasGoneRound(monitor, before)))
                         .as("containers are looked at")
                         .isTrue();
             }
         }
+    }
+
+    /** Each round ends with an object of its own. */
+    @SuppressWarnings("ReferenceEquality")
+    private static boolean hasGoneRound(ContainersMonitor monitor, ResourceUtilization before) {
+        return monitor.getContainersUtilization() != before;
     }
 
     /** Folders of applications, which node managers remove when the application has ended. */
