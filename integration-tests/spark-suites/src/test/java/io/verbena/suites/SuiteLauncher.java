@@ -28,7 +28,7 @@ import org.apache.commons.io.FileUtils;
  * <p>Everything of a run is in a folder of its own; Spark's files and our segments lie in one on tmpfs, which goes at its end.
  */
 final class SuiteLauncher {
-    private static final Duration LIMIT = Duration.ofMinutes(15);
+    private static final Duration LIMIT = Duration.ofMinutes(30);
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final String REPORTS = "reports";
