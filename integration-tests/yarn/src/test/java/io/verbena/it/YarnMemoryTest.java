@@ -61,7 +61,7 @@ class YarnMemoryTest {
         assertThat(messages.texts("full"))
                 .allSatisfy(text -> assertThat(Long.parseLong(text.split(" ", 2)[1]))
                         .as("KiB of shared memory; private and shared: %s", text)
-                        .isGreaterThanOrEqualTo((mapped ? 2L : 1L) * (MEMORY_MIB - 2 * SEGMENT_MIB) << 10));
+                        .isGreaterThanOrEqualTo((mapped ? 2L : 1L) * (MEMORY_MIB - 2 * SEGMENT_MIB) * 1024));
         hadoop.awaitMemoryChecks();
         messages.raise("go", "");
         assertThat(driver.awaitSuccess(SECONDS))
