@@ -31,6 +31,7 @@ public final class Compatibility {
     private static final String BEGIN = "<!-- compatibility:begin -->\n";
     private static final String END = "<!-- compatibility:end -->";
     private static final String MODULES = "integration-tests";
+    private static final String SUITES = "spark-suites";
     private static final Path RECORDED = Path.of("docs", "compatibility.tsv");
 
     /** Folders of modules below that of the integration tests, and what their tests are called in the table. */
@@ -40,7 +41,7 @@ public final class Compatibility {
         COLUMNS.put("link", "Links");
         COLUMNS.put("jobs", "Submitted jobs");
         COLUMNS.put("", "Integration tests");
-        COLUMNS.put("spark-suites", "Spark's own suites");
+        COLUMNS.put(SUITES, "Spark's own suites");
         COLUMNS.put("containers", "Containers");
         COLUMNS.put("yarn", "YARN");
         COLUMNS.put("kubernetes", "Kubernetes templates");
@@ -100,7 +101,7 @@ public final class Compatibility {
     private static void record(Path root, Platform platform) throws Exception {
         Map<String, String> lines = new TreeMap<>();
         recorded(root).forEach(line -> lines.put(line.replaceFirst("\t[^\t]*\t[^\t]*$", ""), line));
-        for (String column : List.of("", "spark-suites")) {
+        for (String column : List.of("", SUITES)) {
             Counts counts = new Counts();
             tests(root, column).forEach(test -> count(test, counts));
             if (counts.passed == 0 && counts.others == 0) {
@@ -110,7 +111,8 @@ public final class Compatibility {
                 throw new IllegalStateException(counts.others + " tests of " + MODULES + "/" + column + " did not pass");
             }
             String key = String.join("\t", platform.spark(), platform.scala(), Integer.toString(platform.java()), column);
-            lines.put(key, String.join("\t", key, counts.passed + " passed", LocalDate.now(ZoneOffset.UTC).toString()));
+            String text = column.equals(SUITES) ? suites(root) : counts.passed + " passed";
+            lines.put(key, String.join("\t", key, text, LocalDate.now(ZoneOffset.UTC).toString()));
         }
         Files.write(root.resolve(RECORDED), lines.values());
     }
@@ -122,7 +124,7 @@ public final class Compatibility {
             Counts counts = new Counts();
             tests(root, column).forEach(test -> count(test, counts));
             if (counts.passed > 0 && counts.others == 0) {
-                put(usual, column, column.equals("spark-suites") ? "every build: " + counts.passed + " passed" : "every build");
+                put(usual, column, column.equals(SUITES) ? "every build: " + suites(root) : "every build");
             }
         }
         for (Element test : tests(root, "lines/tests")) {
@@ -153,6 +155,17 @@ public final class Compatibility {
             text.append('\n');
         });
         return text.toString();
+    }
+
+    /** What the last line of the suites' summary says: run, passed, expected to fail, failed, ... */
+    private static String suites(Path root) throws IOException {
+        Path summary = root.resolve(MODULES).resolve(SUITES).resolve("target/spark-suites/summary.txt");
+        Matcher totals = Pattern.compile("all +(\\d+) +(\\d+) +(\\d+) .*").matcher(
+                Files.readAllLines(summary).stream().reduce("", (a, b) -> b));
+        if (!totals.matches()) {
+            throw new IllegalStateException("the last line of " + summary + " has no totals");
+        }
+        return totals.group(2) + " of " + totals.group(1) + " passed, " + totals.group(3) + " fail as listed";
     }
 
     /** @param line the id of a profile, such as spark-3.5-2.12 or spark-4.2 */
