@@ -4,6 +4,7 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.Bind;
 import io.verbena.it.process.AppJar;
 import io.verbena.it.process.Await;
+import io.verbena.it.process.Messages;
 import io.verbena.it.process.SparkInstallation;
 import io.verbena.it.process.Submission;
 import java.io.File;
@@ -23,7 +24,7 @@ import org.testcontainers.lifecycle.Startables;
 
 /**
  * A standalone cluster of containers on a network of their own: a master, and workers as tests want them. One folder is
- * the same in all of them and on the host: Spark, the application, what workers log, signals. Threads: the test's.
+ * the same in all of them and on the host: Spark, the application, what workers log, messages. Threads: the test's.
  */
 final class SparkContainers implements AutoCloseable {
     private static final String SUBNET = "10.77.0.0/24";
@@ -49,7 +50,7 @@ final class SparkContainers implements AutoCloseable {
         if (Files.exists(directory)) {
             Directories.delete(directory);
         }
-        Files.createDirectories(signals());
+        Files.createDirectories(messages());
         jvmOptions = List.of(System.getProperty("spark.jvm.opens").split(" ", -1));
         installation = new SparkInstallation(
                 home(),
@@ -57,7 +58,13 @@ final class SparkContainers implements AutoCloseable {
                 System.getProperty("verbena.scala"),
                 Path.of(System.getProperty("java.home")),
                 jvmOptions);
-        AppJar.write(applicationJar(), SubmittedJob.class, InterruptedJob.class, ExecutorProbe.class);
+        AppJar.write(
+                applicationJar(),
+                SubmittedJob.class,
+                InterruptedJob.class,
+                ExecutorProbe.class,
+                Messages.class,
+                Await.class);
         binds = new ArrayList<>(HostImage.binds());
         binds.add(HostImage.readOnly(Path.of(System.getProperty("verbena.repository"))));
         binds.add(HostImage.readOnly(jar.getParent()));
@@ -104,8 +111,8 @@ final class SparkContainers implements AutoCloseable {
     }
 
     /** Where tasks and the test leave files for each other. */
-    Path signals() {
-        return directory.resolve("signals");
+    Path messages() {
+        return directory.resolve("messages");
     }
 
     private GenericContainer<?> container(String address, List<String> mainAndArguments) {

@@ -5,12 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import io.verbena.it.process.Await;
+import io.verbena.it.process.Messages;
 import io.verbena.it.process.Submission;
 import io.verbena.shuffle.metrics.ShuffleCounter;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -172,22 +170,24 @@ class StandaloneContainersTest {
     void shouldFinishWhenAWorkerIsKilled() throws IOException {
         workers = cluster.workers(WorkerKind.DOCKERS_DEFAULT, 3);
         Driver driver = cluster.submit(
-                ours(cluster.submission(InterruptedJob.class, cluster.signals().toString(), "2"), "128m")
+                ours(cluster.submission(InterruptedJob.class, cluster.messages().toString(), "2"), "128m")
                         .conf("spark.shuffle.rdma.memory.segmentSize", "8m")
                         .conf("spark.shuffle.rdma.memory.prewarm", "0")
                         .conf("spark.shuffle.io.retryWait", "1s")
                         // The container's address has gone with it: nobody refuses connections.
                         .conf("spark.shuffle.io.connectionCreationTimeout", "3s"));
+        Messages messages = new Messages(cluster.messages());
         List<String> addresses = workers.stream().map(Worker::address).toList();
-        assertThat(Await.within(120, () -> readers().containsAll(addresses)))
-                .as("reduce tasks in the middle: %s, log: %s", readers(), driver.log())
+        assertThat(Await.within(
+                        120, () -> messages.texts(InterruptedJob.READING).containsAll(addresses)))
+                .as("reduce tasks in the middle: %s, log: %s", messages.texts(InterruptedJob.READING), driver.log())
                 .isTrue();
         Worker victim = workers.get(1);
         assertThat(victim.sharedMemoryFiles()).as("map outputs of the victim").isNotEmpty();
         cluster.kill(victim);
         assertThat(victim.inspect().getState().getExitCodeLong()).isEqualTo(128 + 9);
         workers = workers.stream().filter(worker -> !worker.equals(victim)).toList();
-        Files.createFile(cluster.signals().resolve(InterruptedJob.GO));
+        messages.raise(InterruptedJob.GO, "");
 
         driver.awaitSuccess();
         assertThat(driver.printed(SubmittedJob.RESULT)).containsExactly(InterruptedJob.EXPECTED);
@@ -198,25 +198,6 @@ class StandaloneContainersTest {
                 .matches("[1-6]");
         assertThat(driver.total(ShuffleCounter.READ_NETTY_BYTES)).isPositive();
         assertNothingHeld(driver);
-    }
-
-    /** Addresses of executors that have a reduce task in the middle. */
-    private List<String> readers() {
-        try (Stream<Path> files = Files.list(cluster.signals())) {
-            return files.filter(file -> file.getFileName().toString().startsWith(InterruptedJob.READING))
-                    .map(StandaloneContainersTest::read)
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private Submission job(int lengthOfTexts) {
