@@ -37,7 +37,8 @@ class BarrierTest {
     Path signals;
 
     /** Makes the stage a barrier stage. */
-    private static final class Same<T> extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<T>>
+    private static final class Same<T>
+            extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<T>>
             implements Serializable {
         private static final long serialVersionUID = 1L;
 

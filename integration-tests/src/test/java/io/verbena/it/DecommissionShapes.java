@@ -126,8 +126,11 @@ abstract class DecommissionShapes {
         assertThat(Await.within(90, () -> log.removedExecutors().contains(executorId)))
                 .as("executor %s has left", executorId)
                 .isTrue();
-        assertThat(Await.within(20, () -> cluster.sharedMemory().filesOf(executorId).isEmpty()))
-                .as("shared memory of executor %s: %s", executorId, cluster.sharedMemory().filesOf(executorId))
+        assertThat(Await.within(
+                        20, () -> cluster.sharedMemory().filesOf(executorId).isEmpty()))
+                .as(
+                        "shared memory of executor %s: %s",
+                        executorId, cluster.sharedMemory().filesOf(executorId))
                 .isTrue();
     }
 
@@ -220,7 +223,9 @@ abstract class DecommissionShapes {
         assertThat(idle).as("executors without a reduce task").hasSize(1);
         String victim = idle.get(0);
         assertThat(outputs(shuffled)).as("outputs by executor").containsKey(victim);
-        assertThat(cluster.sharedMemory().filesOf(victim)).as("shared memory of %s", victim).isNotEmpty();
+        assertThat(cluster.sharedMemory().filesOf(victim))
+                .as("shared memory of %s", victim)
+                .isNotEmpty();
 
         log.forgetTasks();
         decommission(victim);
@@ -250,7 +255,9 @@ abstract class DecommissionShapes {
         assertThat(Await.within(60, () -> log.mapTasks().size() == MAPS - 1))
                 .as("the other map tasks have ended")
                 .isTrue();
-        assertThat(cluster.sharedMemory().filesOf(victim)).as("shared memory of %s", victim).isNotEmpty();
+        assertThat(cluster.sharedMemory().filesOf(victim))
+                .as("shared memory of %s", victim)
+                .isNotEmpty();
         decommission(victim);
         assertThat(Await.within(60, () -> !outputs(shuffled).containsKey(victim)))
                 .as("what the executor had before has left it: %s", outputs(shuffled))

@@ -175,8 +175,8 @@ class TableFormatsTest {
     private static List<String> insertedByKey() {
         Map<String, LongSummaryStatistics> byKey = LongStream.range(0, ROWS)
                 .boxed()
-                .collect(Collectors.groupingBy(
-                        id -> "k" + id % 17, TreeMap::new, Collectors.summarizingLong(id -> id)));
+                .collect(
+                        Collectors.groupingBy(id -> "k" + id % 17, TreeMap::new, Collectors.summarizingLong(id -> id)));
         return byKey.entrySet().stream()
                 .map(key -> "[" + key.getKey() + "," + key.getValue().getCount() + ","
                         + key.getValue().getSum() + "]")
