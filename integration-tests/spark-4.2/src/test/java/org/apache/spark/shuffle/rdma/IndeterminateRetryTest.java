@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Spark 4.2, and 4.1 if asked to, trusts the row checksums in map statuses to notice that a retried map task of an indeterminate stage has sent rows to
- * other partitions, and gives up its older protection for it. A writer that reports 0 gives wrong results in jobs that
- * succeed.
+ * Spark 4.2, and 4.1 if asked to, trusts the row checksums in map statuses to notice that a retried map task of an indeterminate
+ * stage has sent rows to other partitions, and gives up its older protection for it. A writer that reports 0 gives wrong results
+ * in jobs that succeed.
  *
  * <p>The job: ids are a bijection of 0..99,999, so the right answer is 100,000 distinct ids, each once. The second test runs the
  * same job with the checksums zeroed, which shows that the first one can fail.
