@@ -150,12 +150,12 @@ class SparkSuitesTest {
                 .filter(check -> !check.problem().isEmpty())
                 .count();
         List<Long> counts = List.of(
-            (long) verdict.checks().size(),
-            verdict.count(false),
-            verdict.count(true),
-            problems,
-            (long) verdict.ignored(),
-            Math.round(run.seconds()));
+                (long) verdict.checks().size(),
+                verdict.count(false),
+                verdict.count(true),
+                problems,
+                (long) verdict.ignored(),
+                Math.round(run.seconds()));
         rows.add(row(suite.simpleName(), counts, run.shuffles().toString()));
         for (int i = 0; i < totals.length; i++) {
             totals[i] += counts.get(i);

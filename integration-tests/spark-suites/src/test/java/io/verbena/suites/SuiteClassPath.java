@@ -43,8 +43,7 @@ record SuiteClassPath(String jars, String folders) {
             }
         }
         Path settings = Path.of("src", "test", "spark-conf").toAbsolutePath();
-        return new SuiteClassPath(
-                String.join(File.pathSeparator, jars), settings + File.pathSeparator + resources);
+        return new SuiteClassPath(String.join(File.pathSeparator, jars), settings + File.pathSeparator + resources);
     }
 
     /** Suites open their data as files, so it may not stay in the jar. */
@@ -63,8 +62,7 @@ record SuiteClassPath(String jars, String folders) {
                     }
                     Path path = resources.resolve(entry.getName()).normalize();
                     if (!path.startsWith(resources)) {
-                        throw new IOException(
-                                "entry leaves its folder: jar=" + jar + ", entry=" + entry.getName());
+                        throw new IOException("entry leaves its folder: jar=" + jar + ", entry=" + entry.getName());
                     }
                     Files.createDirectories(path.getParent());
                     Files.write(path, in.readAllBytes());

@@ -38,18 +38,25 @@ final class SuiteLauncher {
     private static final String MANAGER = "spark.shuffle.manager";
     private static final Map<String, String> OURS = Map.of(
             // A system property in Spark's build, which suites with confs of their own do not see.
-            "spark.unsafe.exceptionOnMemoryLeak", "true",
-            MANAGER, "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
-            "spark.shuffle.rdma.memory.size", "128m",
-            "spark.shuffle.rdma.memory.segmentSize", "8m",
-            "spark.shuffle.rdma.memory.prewarm", "0",
-            "spark.shuffle.rdma.memory.leakTracking", "exact");
+            "spark.unsafe.exceptionOnMemoryLeak",
+            "true",
+            MANAGER,
+            "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
+            "spark.shuffle.rdma.memory.size",
+            "128m",
+            "spark.shuffle.rdma.memory.segmentSize",
+            "8m",
+            "spark.shuffle.rdma.memory.prewarm",
+            "0",
+            "spark.shuffle.rdma.memory.leakTracking",
+            "exact");
 
     /** Loads most classes that any suite does: a local cluster, SQL and our shuffle. */
     private static final SparkSuite TYPICAL =
             new SparkSuite("org.apache.spark.sql.execution.joins.BroadcastJoinSuite", SparkSuite.OURS);
 
-    private static final String TYPICAL_TEST = "broadcast join where streamed side's output partitioning is HashPartitioning";
+    private static final String TYPICAL_TEST =
+            "broadcast join where streamed side's output partitioning is HashPartitioning";
 
     /** Drivers live for a minute and executors for seconds: the second compiler costs more than it gives. */
     private static final String JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
@@ -92,9 +99,10 @@ final class SuiteLauncher {
             words.add("-Dspark.shuffle.rdma.memory.shmDirectory=" + sharedMemory);
             words.add("-XX:ArchiveClassesAtExit=" + archive);
             words.addAll(runner(classPath.jars(), home, TYPICAL, List.of(TYPICAL_TEST)));
-            int exitStatus =
-                    ForkedJvm.run(words, environment, home, output, LIMIT, GRACE);
-            assertThat(exitStatus).as("exit status of the run for its classes; see %s", output).isZero();
+            int exitStatus = ForkedJvm.run(words, environment, home, output, LIMIT, GRACE);
+            assertThat(exitStatus)
+                    .as("exit status of the run for its classes; see %s", output)
+                    .isZero();
             assertThat(archive).as("archive of classes; see %s", output).isRegularFile();
         } finally {
             FileUtils.deleteDirectory(sharedMemory.toFile());
