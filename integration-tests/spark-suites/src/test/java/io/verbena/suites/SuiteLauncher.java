@@ -181,8 +181,14 @@ final class SuiteLauncher {
         words.addAll(List.of(System.getProperty("spark.jvm.opens").split(" ", -1)));
         words.addAll(List.of(
                 "-ea",
-                "-Xmx3g",
                 "-Xss4m",
+                "-Xmx3g",
+                // Room enough that no collection comes in the middle of a test: Spark removes shuffles that the
+                // driver's collector
+                // finds unused, and some tests look for their files later.
+                "-Xms2g",
+                "-Xmn1g",
+                "-XX:MetaspaceSize=512m",
                 "-Djava.awt.headless=true",
                 "-Djava.io.tmpdir=" + temporary,
                 "-Dverbena.suites.log=" + home.resolve("suite.log"),

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -157,7 +158,8 @@ final class HadoopCluster implements AutoCloseable {
         return Files.readAllLines(below("logDir")
                 .filter(file -> file.endsWith("stderr")
                         && file.getParent().getFileName().toString().endsWith(container))
-                .max(Path::compareTo)
+                // The names of containers have the application's number; those of the folders above have the node's.
+                .max(Comparator.comparing(file -> file.getParent().getFileName()))
                 .orElseThrow());
     }
 
