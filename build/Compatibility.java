@@ -85,6 +85,9 @@ public final class Compatibility {
         table.addThisRun(root);
         Path readme = root.resolve("README.md");
         String text = Files.readString(readme);
+        if (!text.contains(BEGIN) || !text.contains(END)) {
+            throw new IllegalStateException(readme + " does not have the lines " + BEGIN.strip() + " and " + END);
+        }
         int begin = text.indexOf(BEGIN) + BEGIN.length();
         int end = text.indexOf(END);
         String expected = text.substring(0, begin) + table.markdown() + text.substring(end);
@@ -127,18 +130,22 @@ public final class Compatibility {
                 put(usual, column, "every build");
             }
         }
+        Map<Platform, Map<String, Counts>> lines = new TreeMap<>();
         for (Element test : tests(root, "lines/tests")) {
             Matcher name = LINE_TEST.matcher(test.getAttribute("name"));
-            Counts counts = new Counts();
-            count(test, counts);
-            if (name.find() && counts.passed == 1) {
+            if (name.find()) {
                 int java = name.group(3) == null ? OLDEST_JAVA : Integer.parseInt(name.group(3));
-                put(
-                        new Platform(name.group(1), name.group(2), java),
-                        test.getAttribute("classname").endsWith("LinkTest") ? "link" : "jobs",
-                        "every build");
+                String column = test.getAttribute("classname").endsWith("LinkTest") ? "link" : "jobs";
+                Map<String, Counts> row =
+                        lines.computeIfAbsent(new Platform(name.group(1), name.group(2), java), missing -> new TreeMap<>());
+                count(test, row.computeIfAbsent(column, missing -> new Counts()));
             }
         }
+        lines.forEach((platform, row) -> row.forEach((column, counts) -> {
+            if (counts.others == 0) {
+                put(platform, column, "every build");
+            }
+        }));
     }
 
     private void put(Platform platform, String column, String text) {

@@ -28,19 +28,18 @@ import org.apache.commons.io.FileUtils;
  * <p>Everything of a run is in a folder of its own; Spark's files and our segments lie in one on tmpfs, which goes at its end.
  */
 final class SuiteLauncher {
-    private static final Duration LIMIT = Duration.ofMinutes(30);
+    private static final Duration LIMIT = Duration.ofMinutes(15);
     private static final Duration GRACE = Duration.ofSeconds(30);
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final String REPORTS = "reports";
     /** Options that all JVMs of a run take. */
     private static final String JVM_VARIABLE = "JDK_JAVA_OPTIONS";
 
-    private static final String MANAGER = "spark.shuffle.manager";
     private static final Map<String, String> OURS = Map.of(
             // A system property in Spark's build, which suites with confs of their own do not see.
             "spark.unsafe.exceptionOnMemoryLeak",
             "true",
-            MANAGER,
+            "spark.shuffle.manager",
             "org.apache.spark.shuffle.rdma.RdmaShuffleManager",
             "spark.shuffle.rdma.memory.size",
             "128m",
@@ -94,8 +93,7 @@ final class SuiteLauncher {
         Path sharedMemory = Files.createTempDirectory(SHARED_MEMORY, "verbena-suites-");
         try {
             List<String> words = jvm(home, sharedMemory);
-            words.add("-D" + MANAGER + "=" + OURS.get(MANAGER));
-            words.add("-Dspark.shuffle.rdma.memory.size=128m");
+            OURS.forEach((key, value) -> words.add("-D" + key + "=" + value));
             words.add("-Dspark.shuffle.rdma.memory.shmDirectory=" + sharedMemory);
             words.add("-XX:ArchiveClassesAtExit=" + archive);
             words.addAll(runner(classPath.jars(), home, TYPICAL, List.of(TYPICAL_TEST)));

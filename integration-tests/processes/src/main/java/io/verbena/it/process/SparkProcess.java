@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -82,8 +83,7 @@ public final class SparkProcess implements AutoCloseable {
     /** Ends the process and its descendants, by force those that take too long. */
     @Override
     public void close() {
-        List<ProcessHandle> all =
-                new java.util.ArrayList<>(process.descendants().toList());
+        List<ProcessHandle> all = new ArrayList<>(process.descendants().toList());
         all.add(0, process.toHandle());
         all.forEach(ProcessHandle::destroy);
         for (ProcessHandle one : all) {
