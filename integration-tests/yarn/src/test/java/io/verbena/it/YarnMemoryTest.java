@@ -41,7 +41,9 @@ class YarnMemoryTest {
     private SparkProcess fill(YarnSpark spark, String name, Map<String, String> sizes, boolean mapped)
             throws Exception {
         Map<String, String> settings = new HashMap<>(sizes);
-        settings.put(MAPPED, Boolean.toString(mapped));
+        if (mapped) {
+            settings.put(MAPPED, "true");
+        }
         // The first executor that is killed ends the job.
         settings.put("spark.task.maxFailures", "1");
         return spark.submit(

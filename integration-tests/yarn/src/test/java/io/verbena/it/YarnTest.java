@@ -124,7 +124,12 @@ class YarnTest {
 
     @Test
     void shouldGiveTheSameResultsInClientMode() throws Exception {
-        assertMemoryWasUsed(results("client", SIZES), "readNettyBytes");
+        List<String> driver = results("client", SIZES);
+        assertMemoryWasUsed(driver, "readNettyBytes");
+        assertThat(driver).noneMatch(line -> line.matches(".*readMappedBytes=[1-9].*"));
+        assertThat(hadoop.log("_000002"))
+                .as("an executor's, without a setting")
+                .anyMatch(line -> line.contains("executors of this host are not read in place"));
     }
 
     @Test

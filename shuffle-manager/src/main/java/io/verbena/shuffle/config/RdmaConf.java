@@ -124,7 +124,8 @@ public final class RdmaConf {
     private static final ConfigKey<Boolean> MAPPED_ENABLED = declare(ConfigKey.bool("mapped.enabled")
             .defaultValue("true")
             .since("0.1.0")
-            .doc("Read the outputs of executors on the same host by mapping their segments."));
+            .doc("Read the outputs of executors on the same host by mapping their segments. Unset, it is false on YARN,"
+                    + " whose NodeManagers may count neighbours' mapped memory against an executor's container."));
 
     private static final ConfigKey<Boolean> VERBS_ENABLED = declare(ConfigKey.bool("verbs.enabled")
             .defaultValue("true")
@@ -272,6 +273,10 @@ public final class RdmaConf {
         bound(SEGMENT_SIZE, MEMORY_SIZE, texts, values, problems);
         bound(PREWARM, MEMORY_SIZE, texts, values, problems);
         bound(STAGING_SIZE, SEGMENT_SIZE, texts, values, problems);
+        if (!texts.containsKey(MAPPED_ENABLED.name())
+                && sparkConf.get("spark.master", "").startsWith("yarn")) {
+            values.put(MAPPED_ENABLED, false);
+        }
         if (!problems.isEmpty()) {
             throw new IllegalArgumentException("cannot start the RDMA shuffle manager: problems=" + problems.size()
                     + "; correct these settings:\n  " + String.join("\n  ", problems));

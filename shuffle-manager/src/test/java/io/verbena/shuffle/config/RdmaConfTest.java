@@ -45,6 +45,22 @@ class RdmaConfTest {
         assertThat(conf.leaseIdleMs()).isEqualTo(2_000);
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "yarn, , false",
+        "yarn, true, true",
+        "yarn, false, false",
+        "k8s://https://host, , true",
+        "spark://host:7077, , true",
+        "spark://host:7077, false, false"
+    })
+    void shouldMapNeighboursOnYarnOnlyIfToldTo(String master, String set, boolean expected) {
+        SparkConf spark = set == null ? conf() : conf("mapped.enabled", set);
+
+        assertThat(RdmaConf.from(spark.set("spark.master", master)).mappedEnabled())
+                .isEqualTo(expected);
+    }
+
     @Test
     void shouldReadEveryKey() {
         SparkConf spark = conf(

@@ -47,6 +47,10 @@ final class ExecutorWays implements AutoCloseable {
 
     /** @param libraryDirectories where native libraries may be unpacked if the temporary directory forbids execution */
     static ExecutorWays open(RdmaConf conf, List<Path> libraryDirectories) {
+        if (!conf.mappedEnabled()) {
+            LOG.info("executors of this host are not read in place: spark.shuffle.rdma.mapped.enabled is false, its"
+                    + " default on YARN");
+        }
         return new ExecutorWays(
                 conf.mappedEnabled(),
                 conf.verbsEnabled() ? openDevices(conf, libraryDirectories) : null,
