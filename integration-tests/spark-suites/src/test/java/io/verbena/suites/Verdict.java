@@ -27,11 +27,11 @@ record Verdict(List<Check> checks, int ignored) {
             if (listed != null) {
                 checks.add(new Check(
                         result.name(),
-                        true,
-                        result.outcome() == Outcome.FAILED
+                        result.outcome() != Outcome.PASSED,
+                        listed.allows(result)
                                 ? ""
                                 : "is listed as an expected failure (" + listed.reason() + ") but was "
-                                        + result.outcome()));
+                                        + result.outcome() + " " + result.message()));
             } else if (result.outcome() == Outcome.SKIPPED) {
                 ignored++;
             } else {

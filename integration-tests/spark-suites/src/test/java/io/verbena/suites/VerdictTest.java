@@ -51,6 +51,26 @@ class VerdictTest {
     }
 
     @Test
+    void shouldAcceptEitherEndOfATestThatFetchesButNoOtherFailure() {
+        ExpectedFailure fetches = new ExpectedFailure("S", "listed", ExpectedFailure.Kind.FETCHES, "fetches a jar");
+        Result passed = result("listed", Outcome.PASSED);
+        Result unresolved = new Result("a.S", "listed", Outcome.FAILED, "[unresolved dependency: a#b;1: not found]");
+
+        assertThat(Verdict.of(List.of(passed), List.of(fetches)).checks())
+                .containsExactly(new Check("listed", false, ""));
+        assertThat(fetches.passesWithSparks(List.of(passed))).isTrue();
+        assertThat(Verdict.of(List.of(unresolved), List.of(fetches)).checks())
+                .containsExactly(new Check("listed", true, ""));
+        assertThat(fetches.passesWithSparks(List.of(unresolved))).isFalse();
+        for (Outcome outcome : List.of(Outcome.FAILED, Outcome.SKIPPED)) {
+            assertThat(Verdict.of(List.of(result("listed", outcome)), List.of(fetches))
+                            .checks())
+                    .singleElement()
+                    .satisfies(check -> assertThat(check.problem()).contains("fetches a jar", "was " + outcome));
+        }
+    }
+
+    @Test
     void shouldRefuseAListedTestThatDoesNotExist() {
         assertThat(Verdict.of(List.of(), List.of(LISTED)).checks())
                 .singleElement()
